@@ -1,0 +1,104 @@
+"""Talking to an API server: configuration, credentials, transport, requests, errors, discovery.
+
+What belongs here is one request and its answer. What is remembered between requests, such as objects, does not.
+"""
+
+from trimtab.client.apierrors import (
+    AlreadyExists,
+    ApiError,
+    BadRequest,
+    Conflict,
+    Expired,
+    Forbidden,
+    Gone,
+    InternalError,
+    Invalid,
+    MethodNotAllowed,
+    NotAcceptable,
+    NotFound,
+    NotKubernetes,
+    RequestTooLarge,
+    ServerTimeout,
+    ServiceUnavailable,
+    StorageReadError,
+    Timeout,
+    TooManyRequests,
+    Unauthorized,
+    UnsupportedMediaType,
+)
+from trimtab.client.client import Client
+from trimtab.client.config import Config, Impersonate
+from trimtab.client.configerror import ConfigError
+from trimtab.client.conflicts import retry_on_conflict
+from trimtab.client.discovery import Discovery, ServedResource, UnknownKind
+from trimtab.client.listing import ObjectList
+from trimtab.client.loading import load_config
+from trimtab.client.patches import JSONPatch, MergePatch, Patch, StrategicMergePatch
+from trimtab.client.program import run
+from trimtab.client.reader import Reader, Version
+from trimtab.client.retry import Retry
+from trimtab.client.transport import (
+    Broken,
+    Response,
+    Stalled,
+    Stream,
+    Transport,
+    TransportError,
+    Unreachable,
+    Untrusted,
+)
+from trimtab.client.watching import Bookmark, Frame, Watch, WatchEvent
+
+__all__ = [
+    "AlreadyExists",
+    "ApiError",
+    "BadRequest",
+    "Bookmark",
+    "Broken",
+    "Client",
+    "Config",
+    "ConfigError",
+    "Conflict",
+    "Discovery",
+    "Expired",
+    "Forbidden",
+    "Frame",
+    "Gone",
+    "Impersonate",
+    "InternalError",
+    "Invalid",
+    "JSONPatch",
+    "MergePatch",
+    "MethodNotAllowed",
+    "NotAcceptable",
+    "NotFound",
+    "NotKubernetes",
+    "ObjectList",
+    "Patch",
+    "Reader",
+    "RequestTooLarge",
+    "Response",
+    "Retry",
+    "ServedResource",
+    "ServerTimeout",
+    "ServiceUnavailable",
+    "Stalled",
+    "StorageReadError",
+    "StrategicMergePatch",
+    "Stream",
+    "Timeout",
+    "TooManyRequests",
+    "Transport",
+    "TransportError",
+    "Unauthorized",
+    "UnknownKind",
+    "Unreachable",
+    "UnsupportedMediaType",
+    "Untrusted",
+    "Version",
+    "Watch",
+    "WatchEvent",
+    "load_config",
+    "retry_on_conflict",
+    "run",
+]

@@ -1,0 +1,22 @@
+"""Trying again when somebody else wrote in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from random import uniform
+from typing import TypeVar
+
+from trimtab.client.apierrors import Conflict
+
+T = TypeVar("T")
+
+
+async def retry_on_conflict(attempt: Callable[[], Awaitable[T]], *, tries: int = 5, pause: float = 0.01) -> T:
+    """The result of `attempt`, called again while it raises Conflict. It has to read anew each time, then write."""
+    for _ in range(tries - 1):
+        try:
+            return await attempt()
+        except Conflict:
+            await asyncio.sleep(pause * uniform(1.0, 1.1))  # noqa: S311  # spreads load, keeps no secret
+    return await attempt()

@@ -1,0 +1,248 @@
+"""`Reader`: what can be asked of an API server without changing anything there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from math import ceil
+from random import uniform
+from types import TracebackType
+from typing import Self
+
+from trimtab.client.answers import decode_answer, not_understood
+from trimtab.client.apierrors import UNREADABLE, Gone
+from trimtab.client.caller import Caller
+from trimtab.client.config import Config
+from trimtab.client.discovery import Discovery
+from trimtab.client.http import HttpTransport
+from trimtab.client.listing import PAGE_SIZE, ObjectList, decode_page
+from trimtab.client.loading import load_config
+from trimtab.client.logs import log_lines
+from trimtab.client.options import FieldQuery, LabelQuery, selection
+from trimtab.client.request import Request, Target, read
+from trimtab.client.retry import Retry
+from trimtab.client.streams import not_silent
+from trimtab.client.transport import Transport
+from trimtab.client.watching import Watch
+from trimtab.errors import TrimtabError
+from trimtab.kube.autoscaling.v1 import Scale
+from trimtab.kube.base import Resource, Struct
+from trimtab.kube.core.v1 import Pod
+from trimtab.kube.dynamic import Dynamic
+from trimtab.kube.objects import Object
+from trimtab.kube.wire import K
+
+
+class Version(Struct):
+    """What a server says of itself."""
+
+    git_version: str = ""
+    major: str = ""
+    minor: str = ""
+    platform: str = ""
+
+
+class Reader:
+    """Reads from one API server. `Client` is one that also writes.
+
+    `get` takes `namespace` from the client where it is not given; lists and watches without one span all namespaces.
+    What fails raises an ApiError, named as the server names its reason, or a TransportError. Nothing is cached here.
+    """
+
+    def __init__(
+        self,
+        config: Config | Transport | None = None,
+        *,
+        namespace: str | None = None,
+        field_manager: str = "trimtab",
+        timeout: float = 60.0,
+        retry: Retry | None = None,
+    ) -> None:
+        if config is None:
+            config = load_config()
+        transport = HttpTransport(config) if isinstance(config, Config) else config
+        default = config.namespace if isinstance(config, Config) else None
+        self.namespace = namespace or default or "default"
+        self.field_manager = field_manager
+        self._caller = Caller(transport, retry=retry, timeout=timeout)
+        self.discovery = Discovery(self._caller)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._caller.close()
+
+    async def get(self, kind: type[K], name: str, *, namespace: str | None = None, resource_version: str = "") -> K:
+        """One object, as it is now; with resource_version "0" the server may answer from its cache."""
+        request = read("get", await self._object(kind, name, namespace), {"resourceVersion": resource_version})
+        return decode_answer(kind, request, await self._caller.call(request))
+
+    async def list(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        labels: LabelQuery = None,
+        fields: FieldQuery = None,
+        resource_version: str = "",
+        resource_version_match: str = "",
+        page_size: int = PAGE_SIZE,
+    ) -> ObjectList[K]:
+        """All objects of a kind that match, as of one resource version. `page_size` 0 asks for all at once."""
+        query = {"namespace": namespace, "labels": labels, "fields": fields}
+        at = {"resource_version": resource_version, "resource_version_match": resource_version_match}
+        found: ObjectList[K] | None = None
+        try:
+            async for page in self.pages(kind, **query, **at, page_size=page_size):  # type: ignore[arg-type]
+                if found is None:
+                    found = page
+                else:
+                    found += page
+                    found.continue_, found.remaining = page.continue_, page.remaining
+        except Gone:
+            if found is None:
+                raise
+            # The server forgot the version that the first pages are of, so they do not fit what would follow.
+            return await self.list(kind, **query, page_size=0)  # type: ignore[arg-type]
+        assert found is not None
+        return found
+
+    async def pages(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        labels: LabelQuery = None,
+        fields: FieldQuery = None,
+        resource_version: str = "",
+        resource_version_match: str = "",
+        page_size: int = PAGE_SIZE,
+    ) -> AsyncGenerator[ObjectList[K]]:
+        """The same, a page at a time, each decoded when it arrives. Expired on a later page: begin again."""
+        target = await self._collection(kind, namespace)
+        query = {
+            **selection(labels, fields),
+            "resourceVersion": resource_version,
+            "resourceVersionMatch": resource_version_match,
+            "limit": page_size or None,
+        }
+        while True:
+            request = read("list", target, query)
+            response = await self._caller.call(request)
+            try:
+                page = decode_page(kind, response.body)
+            except UNREADABLE as error:
+                raise not_understood(request, error) from error
+            yield page
+            if not page.continue_:
+                return
+            # The token holds the version; the server refuses to be told it twice.
+            query |= {"continue": page.continue_, "resourceVersion": None, "resourceVersionMatch": None}
+
+    @asynccontextmanager
+    async def watch(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        labels: LabelQuery = None,
+        fields: FieldQuery = None,
+        resource_version: str = "",
+        initial_events: bool = False,
+        timeout: float | None = None,
+        silence: float = 75.0,
+    ) -> AsyncGenerator[Watch[K]]:
+        """The changes since a resource version: `async with client.watch(Pod) as events: async for e in events`.
+
+        Without a resource version it begins with an ADDED for each object there is; `initial_events` asks the server to
+        mark the end of those. The server ends a watch after `timeout` seconds (5 to 10 minutes); a stream that says
+        nothing for `silence` seconds, where bookmarks come each minute, is taken for dead.
+        """
+        target = await self._collection(kind, namespace)
+        query = {
+            **selection(labels, fields),
+            "watch": True,
+            "allowWatchBookmarks": True,
+            "resourceVersion": resource_version,
+            "sendInitialEvents": initial_events or None,
+            "resourceVersionMatch": "NotOlderThan" if initial_events else None,
+            "timeoutSeconds": ceil(timeout or uniform(300, 600)),  # noqa: S311  # so that not all watches end at once
+        }
+        request = read("watch", target, query)
+        watch = Watch(kind, target.resource, request, resource_version)
+        async with self._caller.stream(request) as stream:
+            if "html" in stream.headers.get("Content-Type", ""):
+                raise not_understood(request, "it sent a page of HTML")
+            watch.read(stream, silence, self._caller.deadlines)
+            yield watch
+
+    async def get_scale(self, kind: type[Object | Dynamic], name: str, *, namespace: str | None = None) -> Scale:
+        """The number of replicas that is wanted, the number there is, and the selector that counts them."""
+        request = read("get", await self._object(kind, name, namespace, "scale"))
+        return decode_answer(Scale, request, await self._caller.call(request))
+
+    @asynccontextmanager
+    async def logs(
+        self,
+        name: str,
+        *,
+        namespace: str | None = None,
+        container: str = "",
+        follow: bool = False,
+        previous: bool = False,
+        tail: int | None = None,
+        since: int | None = None,
+        timestamps: bool = False,
+        limit_bytes: int | None = None,
+    ) -> AsyncGenerator[AsyncIterator[str]]:
+        """The lines of a container's log; with `follow`, as they are written. `since` is in seconds."""
+        query = {
+            "container": container,
+            "follow": follow or None,
+            "previous": previous or None,
+            "tailLines": tail,
+            "sinceSeconds": since,
+            "timestamps": timestamps or None,
+            "limitBytes": limit_bytes,
+        }
+        request = read("get", await self._object(Pod, name, namespace, "log"), query)
+        async with self._caller.stream(request) as stream:
+            chunks = stream.chunks()
+            if not follow:
+                chunks = not_silent(chunks, request, self._caller.timeout, self._caller.deadlines)
+            yield log_lines(chunks)
+
+    async def version(self) -> Version:
+        """The server's version. NotKubernetes where something else answers."""
+        request = Request("get", "GET", "/version", "/version", again=True)
+        version = decode_answer(Version, request, await self._caller.call(request))
+        if not version.git_version:
+            raise not_understood(request, "it gives no version")
+        return version
+
+    # Inner parts
+
+    async def _resource(self, kind: type[Object | Dynamic]) -> Resource:
+        resource = kind.resource
+        if not resource.plural and issubclass(kind, Dynamic):
+            return (await self.discovery.find(resource.api_version, resource.kind)).resource
+        return resource
+
+    async def _object(
+        self, kind: type[Object | Dynamic], name: str, namespace: str | None, subresource: str = ""
+    ) -> Target:
+        resource = await self._resource(kind)
+        if not name:
+            raise TrimtabError(f"a {resource.kind} is asked for without a name")
+        return Target(resource, (namespace or self.namespace) if resource.namespaced else "", name, subresource)
+
+    async def _collection(self, kind: type[Object | Dynamic], namespace: str | None) -> Target:
+        resource = await self._resource(kind)
+        return Target(resource, (namespace or "") if resource.namespaced else "")

@@ -1,0 +1,110 @@
+"""What is asked of an API server, as plain values: no I/O, and no HTTP library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+from urllib.parse import quote, urlencode
+
+from trimtab.errors import TrimtabError
+from trimtab.kube.base import Resource
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The object, or the collection, that a request is about."""
+
+    resource: Resource
+    namespace: str = ""  # empty: all of them, or a kind that has none
+    name: str = ""  # empty: the collection
+    subresource: str = ""
+
+    @property
+    def path(self) -> str:
+        """Where it is on the server."""
+        r = self.resource
+        if not r.plural:
+            raise TrimtabError(f"{r.kind} of {r.api_version} has no address of its own: it is sent to a subresource")
+        parts = ["/apis/" + r.api_version if r.group else "/api/" + r.version]
+        if self.namespace and r.namespaced:
+            parts += ["namespaces", segment(self.namespace, "namespace")]
+        parts.append(r.plural)
+        if self.name:
+            parts.append(segment(self.name, "name"))
+        if self.subresource:
+            parts.append(segment(self.subresource, "subresource"))
+        return "/".join(parts)
+
+    def __str__(self) -> str:
+        """As people say it: `pods default/web`, `pods/eviction default/web`, `deployments.apps in shop`."""
+        what = f"{self.resource}/{self.subresource}" if self.subresource else str(self.resource)
+        if self.name:
+            return f"{what} {self.namespace}/{self.name}" if self.namespace else f"{what} {self.name}"
+        return f"{what} in {self.namespace}" if self.namespace else what
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. `again` says that sending it twice does no more than sending it once."""
+
+    verb: str  # as RBAC names it: get, list, watch, create, update, patch, delete, deletecollection
+    method: str
+    path: str
+    what: Target | str
+    body: bytes | None = None
+    content_type: str = ""
+    accept: str = JSON
+    again: bool = False
+    patient: bool = True  # False: an answer 429 is the caller's to judge, as for evictions
+
+    def __str__(self) -> str:
+        """For errors: `get pods default/web`."""
+        return f"{self.verb} {self.what}"
+
+
+Query: TypeAlias = Mapping[str, str | int | bool | None]
+
+
+def read(verb: str, target: Target, query: Query | None = None) -> Request:
+    """A request that changes nothing."""
+    return Request(verb, "GET", target.path + query_string(query or {}), target, again=True)
+
+
+def write(
+    verb: str,
+    method: str,
+    target: Target,
+    body: bytes | None,
+    query: Query | None = None,
+    *,
+    content_type: str = JSON,
+    again: bool = False,
+    patient: bool = True,
+) -> Request:
+    """A request that changes something, or may."""
+    path = target.path + query_string(query or {})
+    return Request(verb, method, path, target, body, content_type, again=again, patient=patient)
+
+
+def query_string(query: Query) -> str:
+    """`?a=b&c=true`, without what is None or empty; values are encoded."""
+    given = {
+        name: str(value).lower() if isinstance(value, bool) else value
+        for name, value in query.items()
+        if value is not None and value != ""
+    }
+    return "?" + urlencode(given) if given else ""
+
+
+def segment(value: str, what: str) -> str:
+    """A name as a part of a path. The rules are the API server's: what could leave its place is refused."""
+    if value.isalnum() and value.isascii():
+        return value
+    if value in (".", "..") or "/" in value or "%" in value or not value.isprintable():
+        raise TrimtabError(
+            f"{value!r} is no {what}: it may not be '.' or '..' nor have '/', '%' or control characters in it"
+        )
+    return quote(value, safe=":@!$&'()*+,;=-._~")

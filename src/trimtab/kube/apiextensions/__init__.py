@@ -1,0 +1,1 @@
+"""Versions of the API group apiextensions.k8s.io, each a module."""

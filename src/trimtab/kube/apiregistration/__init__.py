@@ -1,0 +1,1 @@
+"""Versions of the API group apiregistration.k8s.io, each a module."""

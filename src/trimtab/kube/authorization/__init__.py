@@ -1,0 +1,1 @@
+"""Versions of the API group authorization.k8s.io, each a module."""

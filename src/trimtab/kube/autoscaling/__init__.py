@@ -1,0 +1,1 @@
+"""Versions of the API group autoscaling, each a module."""

@@ -1,0 +1,1 @@
+"""Versions of the API group batch, each a module."""

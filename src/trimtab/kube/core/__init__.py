@@ -1,0 +1,1 @@
+"""Versions of the API group core, each a module."""

@@ -1,0 +1,1 @@
+"""Versions of the API group policy, each a module."""

@@ -1,0 +1,1 @@
+"""Versions of the API group storagemigration.k8s.io, each a module."""

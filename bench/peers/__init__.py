@@ -1,0 +1,1 @@
+"""The contestants written in Python: what each would be used like, no faster and no slower."""

@@ -1,4 +1,4 @@
-"""`python -m bench client`: run the contest and print the table."""
+"""`python -m bench`, or `python -m bench client …`: run the contest and print the table."""
 
 import argparse
 import asyncio
@@ -30,7 +30,7 @@ class Report(msgspec.Struct):
 
 def main() -> int:
     """Run the bench that is asked for."""
-    options = _parser().parse_args()
+    options = _parser().parse_args(sys.argv[1:] or ["client"])
     try:
         with _server(options.kubeconfig) as kubeconfig:
             sections, machine = asyncio.run(_measure(options, kubeconfig))

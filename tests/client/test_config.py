@@ -256,6 +256,11 @@ UNUSABLE: list[tuple[str, dict[str, Any], str]] = [
         "context c of ~/config: user 'u': tokenFile ~/t does not exist",
     ),
     (
+        "no path",
+        {"user": {"tokenFile": "/a\0b"}},
+        "context c of ~/config: user 'u': tokenFile '/a\\x00b' is not a path: embedded null byte",
+    ),
+    (
         "token of two lines",
         {"user": {"token": "hush\nhush"}},
         "context c of ~/config: user 'u': token has a space, a line break or another character that no token has",

@@ -211,6 +211,10 @@ async def test_a_file_that_is_no_program(tmp_path: Path) -> None:
     assert await failure(plugin(str(path))) == "it cannot be run: Exec format error"
 
 
+async def test_an_argument_that_none_can_be() -> None:
+    assert await failure(plugin(sys.executable, args=["a\0b"])) == "it cannot be run: embedded null byte"
+
+
 async def test_a_bare_name_is_found_in_path_and_never_in_the_current_folder(
     script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,11 +6,9 @@ import asyncio
 import gc
 import logging
 import re
-import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from pathlib import Path
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -22,25 +20,16 @@ from trimtab.client import (
     ConfigError,
     Impersonate,
     MergePatch,
-    NotKubernetes,
     Retry,
     Stalled,
-    TransportError,
     Unauthorized,
-    Unreachable,
-    Untrusted,
 )
 from trimtab.client.credentials import Credentials, Fixed, Proof, bearer
-from trimtab.client.failures import broken
 from trimtab.client.http import HttpTransport
 from trimtab.client.request import Request
-from trimtab.client.tls import TLS
-from trimtab.errors import TrimtabError
 from trimtab.kube.core.v1 import ConfigMap
 from trimtab.kube.dynamic import dynamic
 from trimtab.kube.meta.v1 import ObjectMeta
-from trimtab.testing.loopback import free_ports
-from trimtab.testing.pki import CertificateAuthority
 
 CONFIG_MAP = dynamic("v1", "ConfigMap", plural="configmaps", namespaced=True)
 OBJECT = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"5"}}'
@@ -275,6 +264,42 @@ async def test_a_401_without_anything_new_is_the_answer(method: str) -> None:
             assert len(raw.exchanges) == 1
 
 
+@pytest.mark.parametrize("wallet", [Wallet("old", then=ConfigError("no")), Wallet("old", "new")])
+async def test_a_watch_that_is_refused_leaves_no_connection(wallet: Wallet) -> None:
+    refused = then_stall(chunked(b"no", end=False).replace(b"200 OK", b"401 Unauthorized"))
+    async with serving(refused, chunked(EVENT)) as raw, connect(raw, credentials=wallet) as client:
+        with suppress(ConfigError):
+            async with client.watch(ConfigMap) as events:
+                await anext(events)
+        async with asyncio.timeout(20):
+            await raw.ended.wait()
+
+
+async def test_the_search_for_credentials_does_not_disturb_who_has_the_connection_now() -> None:
+    class Slow(Wallet):
+        async def rejected(self, proof: Proof) -> bool:
+            asked.set()
+            await answered.wait()
+            return await super().rejected(proof)
+
+    async def late(exchange: Exchange) -> None:
+        answered.set()
+        with pytest.raises(ConfigError):
+            await first
+        exchange.writer.write(answer())
+
+    asked, answered = asyncio.Event(), asyncio.Event()
+    async with (
+        serving(UNAUTHORIZED, late) as raw,
+        connect(raw, credentials=Slow("old", then=ConfigError("no"))) as client,
+    ):
+        first = asyncio.create_task(client.patch(ConfigMap, "a", MergePatch({})))
+        await asked.wait()
+        async with asyncio.timeout(20):
+            await client.patch(ConfigMap, "a", MergePatch({}))
+        assert raw.connections == 1
+
+
 # What breaks
 
 
@@ -338,21 +363,23 @@ async def test_a_request_that_stalls_is_given_up(how: str) -> None:
         async with connect(raw, timeout=0.1) as client:
             with pytest.raises(Stalled, match=r"cannot get configmaps default/a: no answer within 0.1 s"):
                 await client.get(ConfigMap, "a")
+            client._caller.timeout = 20
             await client.get(ConfigMap, "a")  # over another connection
         assert [e.connection for e in raw.exchanges] == [1, 2]
 
 
 async def test_a_watch_that_falls_silent_is_given_up() -> None:
     async with serving(then_stall(chunked(EVENT, EVENT[:9], end=False))) as raw, connect(raw) as client:
-        with pytest.raises(Stalled, match=r"cannot watch configmaps: nothing came for 0.1 s"):
-            async with client.watch(ConfigMap, silence=0.1) as events:
+        with pytest.raises(Stalled, match=r"cannot watch configmaps: nothing came for 0.5 s"):
+            async with client.watch(ConfigMap, silence=0.5) as events:
                 assert (await anext(events)).type == "ADDED"
                 await anext(events)
 
 
 async def test_a_log_that_is_not_followed_may_not_fall_silent() -> None:
-    async with serving(then_stall(chunked(b"one\n", end=False))) as raw, connect(raw, timeout=0.1) as client:
-        with pytest.raises(Stalled, match=r"cannot get pods/log default/a: nothing came for 0.1 s"):
+    stalling = then_stall(chunked(b"one\n", end=False))
+    async with asyncio.timeout(20), serving(stalling) as raw, connect(raw, timeout=0.5) as client:
+        with pytest.raises(Stalled, match=r"cannot get pods/log default/a: nothing came for 0.5 s"):
             async with client.logs("a") as lines:
                 assert await anext(lines) == "one"
                 await anext(lines)
@@ -366,110 +393,6 @@ async def test_a_request_that_is_cancelled_spoils_nothing() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         assert (await client.get(ConfigMap, "a")).metadata.name == "a"
-
-
-# Who is not an API server
-
-
-async def failing(server: str, **options: Any) -> TrimtabError:
-    async with Client(Config(server=server, source="the test", **options), retry=QUICK, timeout=20) as client:
-        with pytest.raises(TrimtabError) as caught:
-            await client.version()
-    assert len(str(caught.value).splitlines()) == 1
-    return caught.value
-
-
-async def test_nobody_listens() -> None:
-    url = f"http://127.0.0.1:{free_ports(1)[0]}"
-    error = await failing(url)
-    assert type(error) is Unreachable
-    assert str(error) == (f"cannot get /version: {url}: connection refused (from the test): is the cluster running?")
-
-
-async def test_no_such_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def unknown(*_: Any, **__: Any) -> Any:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", unknown)
-    error = await failing("https://no-such-host.invalid")
-    assert type(error) is Unreachable
-    assert str(error) == "cannot get /version: https://no-such-host.invalid: no such host (from the test)"
-
-
-@pytest.mark.parametrize(
-    ("said", "words"),
-    [
-        (answer(b"<html>\n<h1>Welcome</h1></html>"), "what answered is no Kubernetes API server"),
-        (
-            answer(b"<html>\n<h1>Lost</h1></html>", "404 Not Found"),
-            "what answered is no Kubernetes API server (404): <h",
-        ),
-        (answer(b'{"status":"up"}'), "it gives no version"),
-        (
-            answer(b"", "302 Found", "Location: https://login.example/"),
-            "what answered is no Kubernetes API server (302)",
-        ),
-    ],
-)
-async def test_a_web_server_of_another_kind(said: bytes, words: str) -> None:
-    async with serving(said) as raw:
-        error = await failing(raw.url)
-        assert type(error) is NotKubernetes
-        assert words in str(error)
-        assert len(raw.exchanges) == 1  # nor was the redirection followed
-
-
-async def test_json_without_a_kind_is_no_object() -> None:
-    async with serving(answer(b'{"message":"hello"}'), answer(b'{"items":7}')) as raw, connect(raw) as client:
-        with pytest.raises(NotKubernetes, match="it has no kind"):
-            await client.get(ConfigMap, "a")
-        with pytest.raises(NotKubernetes):
-            await client.list(ConfigMap)
-
-
-async def test_a_server_that_speaks_something_else() -> None:
-    async with serving(*[b"SSH-2.0-OpenSSH_9.9\r\n\r\n"] * 3) as raw:
-        error = await failing(raw.url)
-    assert type(error) is Broken
-    assert "the answer is no HTTP" in str(error)
-
-
-async def test_https_to_a_port_of_http() -> None:
-    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(100)
-        writer.write(answer(b"", "400 Bad Request"))
-        writer.close()
-
-    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
-        error = await failing(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
-    assert type(error) is Untrusted
-    assert "the TLS handshake failed" in str(error)
-    assert "is this the https port, and the test right?" in str(error)
-
-
-@pytest.mark.parametrize("url", ["http://", "nonsense", "ftp://127.0.0.1", "http://127.0.0.1:99999"])
-async def test_what_is_no_url(url: str) -> None:
-    error = await failing(url)
-    assert isinstance(error, TransportError)
-
-
-async def test_a_wrong_authority(tmp_path: Path) -> None:
-    ours, theirs = CertificateAuthority.create(), CertificateAuthority.create()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*ours.issue_server("127.0.0.1").write(tmp_path, "server"))
-    version = answer(b'{"gitVersion":"v1.36.3"}')
-    async with serving(version, version, tls=context) as raw:
-        async with Client(Config(server=raw.url, tls=TLS(ca=ours.certificate))) as client:
-            assert (await client.version()).git_version == "v1.36.3"
-        error = await failing(raw.url, tls=TLS(ca=theirs.certificate))
-        assert type(error) is Untrusted
-        assert "its certificate is not trusted (" in str(error)
-        assert "look at the certificate authority in the test" in str(error)
-        error = await failing(raw.url, tls=TLS(ca=ours.certificate, server_name="other.example"))
-        assert type(error) is Untrusted
-        assert "other.example" in str(error)
-        async with Client(Config(server=raw.url, tls=TLS(insecure=True))) as client:
-            assert (await client.version()).git_version == "v1.36.3"
 
 
 async def test_closing_twice_and_before_use() -> None:
@@ -501,13 +424,3 @@ async def test_who_comes_after_a_reader_that_was_behind_is_heard() -> None:
             assert (await transport.send(request)).body == OBJECT
         assert raw.connections == 1
         await transport.close()
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [("TLSV13_ALERT_CERTIFICATE_REQUIRED", Untrusted), ("DECRYPTION_FAILED_OR_BAD_RECORD_MAC", Broken)],
-)
-def test_only_what_the_server_says_of_trust_is_for_good(text: str, kind: type[TransportError]) -> None:
-    error = ssl.SSLError(1, f"[SSL: {text}] as OpenSSL puts it")
-    error.reason = text
-    assert type(broken(Request("get", "GET", "/x", "/x"), Config(server="https://a"), error)) is kind

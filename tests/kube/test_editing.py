@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import field
 
 from trimtab.kube import Struct, from_wire, to_wire
-from trimtab.kube.base import Default, ListMap
+from trimtab.kube.base import Default, ListMap, Patch
 from trimtab.kube.editing import edit_patch, merge_patch
 
 
@@ -52,6 +52,10 @@ class Port(Struct):
 
 class Ports(Struct):
     ports: Annotated[list[Port], ListMap("port", "protocol")] = []
+
+
+class Conditions(Struct):
+    conditions: Annotated[list[Item], Patch("merge", "name")] = []
 
 
 class Schema(Struct):
@@ -231,6 +235,21 @@ def test_a_new_item_takes_nothing_from_the_one_whose_place_it_has() -> None:
     assert edited(raw, after)["spec"]["plain"] == [{"name": "z"}, *list_of("a")]
 
 
+def test_an_item_with_other_keys_is_another_item() -> None:
+    raw = {"spec": {"keyed": list_of("a", "b")}}
+    after = from_wire(Thing, raw)
+    after.spec.keyed[0].name = "z"
+    assert edited(raw, after)["spec"]["keyed"] == [{"name": "z", "count": 1}, *list_of("b")]
+
+
+def test_the_key_of_strategic_merge_patches_tells_items_apart_where_appliers_have_none() -> None:
+    raw = {"conditions": list_of("a", "b")}
+    changed = {"count": 9, "protocol": "UDP", "tags": ["t"]}
+    after = Conditions(conditions=[Item(name=name, **changed) for name in ("b", "new", "a")])
+    laid = apply(raw, edit_patch(Conditions, raw, to_wire(from_wire(Conditions, raw)), to_wire(after)))
+    assert [item.get("unknown") for item in laid["conditions"]] == ["of b", None, "of a"]
+
+
 def test_a_key_that_is_left_out_is_the_one_that_the_server_puts_there() -> None:
     raw = {"ports": [{"port": 53, "protocol": p, "unknown": p} for p in ("UDP", "TCP")]}
     after = Ports(ports=[Port(port=53)])
@@ -263,6 +282,17 @@ def test_zeros_and_nulls_that_the_server_sent_are_left_as_they_are() -> None:
     after = from_wire(Thing, raw)
     after.spec.number = 1
     assert edit_patch(Thing, raw, to_wire(from_wire(Thing, raw)), to_wire(after)) == {"spec": {"number": 1}}
+
+
+def test_a_required_field_that_the_server_lacks_is_not_added() -> None:
+    raw = {"spec": {"either": {"count": 1}}}
+    after = from_wire(Thing, raw)
+    after.spec.either = Item(name="", count=2)
+    assert edit_patch(Thing, raw, to_wire(from_wire(Thing, raw)), to_wire(after)) == {"spec": {"either": {"count": 2}}}
+
+
+def test_the_order_of_fields_is_no_difference() -> None:
+    assert merge_patch({"list": [{"a": 1, "b": 2}]}, {"list": [{"b": 2, "a": 1}]}) == {}
 
 
 def test_true_is_not_one() -> None:

@@ -54,14 +54,14 @@ def test_a_required_field_that_is_missing_is_zero() -> None:
 
 
 def test_null_is_a_value_where_anything_may_stand() -> None:
-    assert read(JSONSchemaProps, {"default": None, "type": None}).default is None
-    assert read(JSONSchemaProps, {"type": None}).default is msgspec.UNSET
-    assert read(JSONSchemaProps, {"type": None, "enum": [None, {"a": None}]}).enum == [None, {"a": None}]
+    assert read(JSONSchemaProps, {"allOf": None, "default": None}).default is None
+    assert read(JSONSchemaProps, {"allOf": None}).default is msgspec.UNSET
+    assert read(JSONSchemaProps, {"allOf": None, "enum": [None, {"a": None}]}).enum == [None, {"a": None}]
     assert read(ControllerRevision, {"revision": None, "data": {"a": None}}).data == {"a": None}
 
 
 def test_a_union_is_read_by_what_stands_there() -> None:
-    schema = read(JSONSchemaProps, {"items": {"type": None}, "additionalProperties": False, "title": None})
+    schema = read(JSONSchemaProps, {"items": {"allOf": None}, "additionalProperties": False})
     assert schema.items == JSONSchemaProps()
     assert schema.additional_properties is False
     schema = read(JSONSchemaProps, {"items": [None, {"type": None}], "dependencies": {"a": ["b"], "c": {"type": None}}})

@@ -187,12 +187,13 @@ async def test_the_server_is_killed_and_comes_back(  # noqa: C901 - readers, wri
 
 async def test_the_server_freezes(client: Client, breakable: ControlPlane, namespace: str) -> None:
     made = await client.create(config_map("a"))
-    impatient = Client(load_config(breakable.kubeconfig()), namespace=namespace, timeout=0.3)
+    impatient = Client(load_config(breakable.kubeconfig()), namespace=namespace)
     async with impatient:
         await impatient.get(ConfigMap, "a")
         version = made.metadata.resource_version
         async with impatient.watch(ConfigMap, namespace=namespace, resource_version=version, silence=0.3) as events:
             breakable.pause("kube-apiserver")
+            impatient._caller.timeout = 0.3
             try:
                 with pytest.raises(Stalled, match=r"nothing came for 0.3 s"):
                     await anext(events)

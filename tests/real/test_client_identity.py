@@ -4,6 +4,7 @@
 
 import asyncio
 import base64
+import dataclasses
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -13,7 +14,9 @@ from typing import Any
 import pytest
 
 from trimtab.client import Client, ConfigError, Retry, Unauthorized, Unreachable, load_config
+from trimtab.client.credentials import Fixed, Proof
 from trimtab.client.incluster import in_cluster_config
+from trimtab.client.tls import KeyPair
 from trimtab.kube.core.v1 import ConfigMap, ServiceAccount
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.testing.control_plane import ControlPlane
@@ -74,6 +77,22 @@ async def test_a_certificate_in_files(control_plane: ControlPlane, kubeconfig: K
     async with kubeconfig.client() as client:
         found = await client.whoami()
     assert (found.username, set(found.groups) >= {"devs"}) == ("carol", True)
+
+
+async def test_a_certificate_that_is_renewed_gets_connections_of_its_own(
+    control_plane: ControlPlane,
+) -> None:
+    class Renewed(Fixed):
+        def now(self, user: str) -> None:
+            pair = control_plane.authority.issue_client(user, [])
+            self._proof = Proof(certificate=KeyPair(pair.certificate, pair.key, user))
+
+    credentials = Renewed()
+    config = dataclasses.replace(load_config(control_plane.kubeconfig()), credentials=credentials)
+    async with Client(config) as client:
+        for user in ("old", "new"):
+            credentials.now(user)
+            assert await who(client) == user
 
 
 async def test_tls_server_name(kubeconfig: Kubeconfig) -> None:

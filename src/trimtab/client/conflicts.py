@@ -12,11 +12,14 @@ from trimtab.client.apierrors import Conflict
 T = TypeVar("T")
 
 
-async def retry_on_conflict(attempt: Callable[[], Awaitable[T]], *, tries: int = 5, pause: float = 0.01) -> T:
-    """The result of `attempt`, called again while it raises Conflict. It has to read anew each time, then write."""
-    for _ in range(tries - 1):
+async def retry_on_conflict(attempt: Callable[[], Awaitable[T]], *, tries: int = 8, pause: float = 0.01) -> T:
+    """The result of `attempt`, called again while it raises Conflict. It has to read anew each time, then write.
+
+    The pauses double: who meets somebody that writes without a break has to outlast them.
+    """
+    for number in range(tries - 1):
         try:
             return await attempt()
         except Conflict:
-            await asyncio.sleep(pause * uniform(1.0, 1.1))  # noqa: S311  # spreads load, keeps no secret
+            await asyncio.sleep(pause * 2**number * uniform(0.5, 1.5))  # noqa: S311  # spreads load, keeps no secret
     return await attempt()

@@ -79,7 +79,8 @@ class HttpTransport:
             if not await credentials.rejected(proof):
                 return connection, answer
         except BaseException:
-            connection.abort()
+            if not whole:  # else somebody else may have it by now
+                connection.abort()
             raise
         if not whole:
             self._give_back(connection)

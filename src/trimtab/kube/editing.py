@@ -53,7 +53,7 @@ def _lay_over(shape: Shape, raw: JSON, before: JSON, after: JSON) -> JSON:
     versions: list[JSON] = [raw, before, after]
     if all(isinstance(v, dict) for v in versions):
         return _lay_over_object(shape, raw, before, after)
-    if shape.items and all(isinstance(v, list) for v in versions) and len(raw) == len(before):
+    if shape.items and all(isinstance(v, list) for v in versions):
         partners = _partners(shape.items, shape.keys, before, after)
         return [
             _lay_over(shape.items, raw[partners[i]], before[partners[i]], value) if i in partners else value

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from trimtab.client.config import Config
-from trimtab.client.credentials import Proof
-from trimtab.client.loading import load_config
+from trimtab.client.config.credentials import Proof
+from trimtab.client.config.loading import load_config
+from trimtab.client.config.model import Config
 
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "bench"}
 

@@ -1,4 +1,4 @@
-"""The root of every error that Trimtab raises on purpose."""
+"""The root of every error that Trimtab raises on purpose, and how others' words fit into one."""
 
 
 class TrimtabError(Exception):
@@ -7,3 +7,10 @@ class TrimtabError(Exception):
     Its text is one line that says what went wrong, with which object or file, and what to do about it.
     Programs print that line and exit non-zero; only errors of other types deserve a traceback.
     """
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """Make others' words fit into an error: one line, nothing that a terminal obeys, not too long."""
+    words = "".join(c if c.isprintable() else " " for c in text).split()
+    line = " ".join(words)
+    return line if len(line) <= limit else line[:limit] + "…"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from trimtab.client.config import Config
+from trimtab.client.config.model import Config
+from trimtab.client.config.tls import TLS
 from trimtab.client.http import HttpTransport
 from trimtab.client.request import Request
-from trimtab.client.tls import TLS
 from trimtab.client.transport import Broken, Unreachable
 from trimtab.testing.pki import CertificateAuthority
 

@@ -24,7 +24,7 @@ from trimtab.client import (
     Stalled,
     Unauthorized,
 )
-from trimtab.client.credentials import Credentials, Fixed, Proof, bearer
+from trimtab.client.config.credentials import Credentials, Fixed, Proof, bearer
 from trimtab.client.http import HttpTransport
 from trimtab.client.request import Request
 from trimtab.kube.core.v1 import ConfigMap

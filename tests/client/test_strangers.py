@@ -20,9 +20,9 @@ from trimtab.client import (
     Unreachable,
     Untrusted,
 )
+from trimtab.client.config.tls import TLS
 from trimtab.client.failures import broken
 from trimtab.client.request import Request
-from trimtab.client.tls import TLS
 from trimtab.errors import TrimtabError
 from trimtab.kube.core.v1 import ConfigMap
 from trimtab.testing.loopback import free_ports

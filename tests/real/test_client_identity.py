@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from trimtab.client import Client, ConfigError, Retry, Unauthorized, Unreachable, load_config
-from trimtab.client.credentials import Fixed, Proof
-from trimtab.client.incluster import in_cluster_config
-from trimtab.client.tls import KeyPair
+from trimtab.client.config.credentials import Fixed, Proof
+from trimtab.client.config.incluster import in_cluster_config
+from trimtab.client.config.tls import KeyPair
 from trimtab.kube.core.v1 import ConfigMap, ServiceAccount
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.testing.control_plane import ControlPlane

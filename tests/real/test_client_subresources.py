@@ -25,7 +25,7 @@ from trimtab.client import (
     TooManyRequests,
     load_config,
 )
-from trimtab.client.credentials import Fixed, Proof, bearer
+from trimtab.client.config.credentials import Fixed, Proof, bearer
 from trimtab.errors import TrimtabError
 from trimtab.kube.apps.v1 import Deployment
 from trimtab.kube.authentication.v1 import BoundObjectReference

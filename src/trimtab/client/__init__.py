@@ -27,12 +27,12 @@ from trimtab.client.apierrors import (
     UnsupportedMediaType,
 )
 from trimtab.client.client import Client
-from trimtab.client.config import Config, Impersonate
-from trimtab.client.configerror import ConfigError
+from trimtab.client.config.errors import ConfigError
+from trimtab.client.config.loading import load_config
+from trimtab.client.config.model import Config, Impersonate
 from trimtab.client.conflicts import retry_on_conflict
 from trimtab.client.discovery import Discovery, ServedResource, UnknownKind
 from trimtab.client.listing import ObjectList
-from trimtab.client.loading import load_config
 from trimtab.client.patches import JSONPatch, MergePatch, Patch, StrategicMergePatch
 from trimtab.client.program import run
 from trimtab.client.reader import Reader, Version

@@ -6,9 +6,8 @@ from typing import ClassVar
 
 import msgspec
 
-from trimtab.client.configerror import one_line
 from trimtab.client.request import Request
-from trimtab.errors import TrimtabError
+from trimtab.errors import TrimtabError, one_line
 from trimtab.kube.meta.v1 import Status, StatusCause
 from trimtab.kube.wire import decode
 

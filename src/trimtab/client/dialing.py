@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from aiohappyeyeballs import start_connection  # pyright: ignore[reportUnknownVariableType]  # it says `tuple`, of what not
 
-from trimtab.client.config import Config
+from trimtab.client.config.model import Config
 from trimtab.client.connection import Connection
 from trimtab.client.failures import ProxyError, reason
 

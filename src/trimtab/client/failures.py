@@ -6,10 +6,10 @@ import os
 import socket
 import ssl
 
-from trimtab.client.config import Config
-from trimtab.client.configerror import one_line
+from trimtab.client.config.model import Config
 from trimtab.client.request import Request
 from trimtab.client.transport import Broken, TransportError, Unreachable, Untrusted
+from trimtab.errors import one_line
 
 
 class ProxyError(Exception):

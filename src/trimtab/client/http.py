@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from httptools import HttpParserError
 
-from trimtab.client.config import Config
+from trimtab.client.config.credentials import Proof
+from trimtab.client.config.model import Config
 from trimtab.client.connection import Answer, Connection
-from trimtab.client.credentials import Proof
 from trimtab.client.dialing import dial, proxy_authorization
 from trimtab.client.failures import ProxyError, broken, unreachable
 from trimtab.client.request import Request

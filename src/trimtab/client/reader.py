@@ -12,11 +12,11 @@ from typing import Self
 from trimtab.client.answers import decode_answer, not_understood
 from trimtab.client.apierrors import UNREADABLE, Gone
 from trimtab.client.caller import Caller
-from trimtab.client.config import Config
+from trimtab.client.config.loading import load_config
+from trimtab.client.config.model import Config
 from trimtab.client.discovery import Discovery
 from trimtab.client.http import HttpTransport
 from trimtab.client.listing import PAGE_SIZE, ObjectList, decode_page
-from trimtab.client.loading import load_config
 from trimtab.client.logs import log_lines
 from trimtab.client.options import FieldQuery, LabelQuery, selection
 from trimtab.client.request import Request, Target, read

@@ -40,10 +40,3 @@ def shown(path: Path) -> str:
     except (ValueError, RuntimeError):  # elsewhere, or nobody's home is known
         text = str(path)
     return text if text.isprintable() else repr(text)
-
-
-def one_line(text: str, limit: int = 300) -> str:
-    """Make others' words fit into an error: one line, nothing that a terminal obeys, not too long."""
-    words = "".join(c if c.isprintable() else " " for c in text).split()
-    line = " ".join(words)
-    return line if len(line) <= limit else line[:limit] + "…"

@@ -17,10 +17,11 @@ from typing import Any
 
 import msgspec
 
-from trimtab.client.configerror import ConfigError, one_line
-from trimtab.client.credentials import Minted, Proof, bearer
-from trimtab.client.kubeconfig import Exec
-from trimtab.client.tls import KeyPair
+from trimtab.client.config.credentials import Minted, Proof, bearer
+from trimtab.client.config.errors import ConfigError
+from trimtab.client.config.kubeconfig import Exec
+from trimtab.client.config.tls import KeyPair
+from trimtab.errors import one_line
 
 _log = logging.getLogger(__name__)
 

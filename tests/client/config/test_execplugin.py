@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from trimtab.client.configerror import ConfigError
-from trimtab.client.credentials import Minting
-from trimtab.client.execplugin import ClusterInfo, Plugin
-from trimtab.client.kubeconfig import EnvironmentVariable, Exec
+from trimtab.client.config.credentials import Minting
+from trimtab.client.config.errors import ConfigError
+from trimtab.client.config.execplugin import ClusterInfo, Plugin
+from trimtab.client.config.kubeconfig import EnvironmentVariable, Exec
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"

@@ -12,11 +12,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trimtab.client.config import Config, Impersonate
-from trimtab.client.configerror import ConfigError
-from trimtab.client.credentials import Fixed, Minting, Rotating
-from trimtab.client.kubeconfig import Cluster, Exec, User
-from trimtab.client.loading import load_config
+from trimtab.client.config.credentials import Fixed, Minting, Rotating
+from trimtab.client.config.errors import ConfigError
+from trimtab.client.config.kubeconfig import Cluster, Exec, User
+from trimtab.client.config.loading import load_config
+from trimtab.client.config.model import Config, Impersonate
 
 V1 = "client.authentication.k8s.io/v1"
 EXEC = {"apiVersion": V1, "command": "no-such-plugin", "interactiveMode": "Never"}
@@ -65,8 +65,8 @@ def test_in_a_pod(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service account comes before ~/.kube/config and after $KUBECONFIG; a named context passes over it."""
     kubeconfig(home / ".kube/config", cluster={"server": "https://home"})
     pod = Config(server="https://pod")
-    monkeypatch.setattr("trimtab.client.loading.in_cluster", lambda _: True)
-    monkeypatch.setattr("trimtab.client.loading.in_cluster_config", lambda _: pod)
+    monkeypatch.setattr("trimtab.client.config.loading.in_cluster", lambda _: True)
+    monkeypatch.setattr("trimtab.client.config.loading.in_cluster_config", lambda _: pod)
     assert load_config() is pod
     assert load_config(context="c").server == "https://home"
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig(home / "listed", cluster={"server": "https://listed"})))

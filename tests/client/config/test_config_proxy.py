@@ -5,8 +5,8 @@ The table was printed by golang.org/x/net/http/httpproxy for these servers and v
 
 import pytest
 
-from trimtab.client.configerror import ConfigError
-from trimtab.client.proxy import check_proxy, proxy_from_environment
+from trimtab.client.config.errors import ConfigError
+from trimtab.client.config.proxy import check_proxy, proxy_from_environment
 
 SERVERS = [
     "https://api.example.com",

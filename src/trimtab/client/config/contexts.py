@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from trimtab.client.config import Config, Impersonate
-from trimtab.client.configerror import ConfigError, one_line, read_file, shown
-from trimtab.client.credentials import Credentials, Fixed, Minting, Proof, Rotating, basic, bearer
-from trimtab.client.execplugin import ClusterInfo, Plugin
-from trimtab.client.kubeconfig import Cluster, Context, Entry, Kubeconfig, User
-from trimtab.client.proxy import check_proxy, proxy_from_environment
-from trimtab.client.tls import TLS, KeyPair
+from trimtab.client.config.credentials import Credentials, Fixed, Minting, Proof, Rotating, basic, bearer
+from trimtab.client.config.errors import ConfigError, read_file, shown
+from trimtab.client.config.execplugin import ClusterInfo, Plugin
+from trimtab.client.config.kubeconfig import Cluster, Context, Entry, Kubeconfig, User
+from trimtab.client.config.model import Config, Impersonate
+from trimtab.client.config.proxy import check_proxy, proxy_from_environment
+from trimtab.client.config.tls import TLS, KeyPair
+from trimtab.errors import one_line
 
 T = TypeVar("T")
 

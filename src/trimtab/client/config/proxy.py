@@ -7,7 +7,7 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import SplitResult, urlsplit
 
-from trimtab.client.configerror import ConfigError
+from trimtab.client.config.errors import ConfigError
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _DEFAULT_PORTS = {"http": 80, "https": 443}

@@ -13,8 +13,9 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from trimtab.client.configerror import ConfigError, FileMissingError, one_line, read_file, shown
-from trimtab.client.yamlsafe import load_yaml
+from trimtab.client.config.errors import ConfigError, FileMissingError, read_file, shown
+from trimtab.client.config.yamlsafe import load_yaml
+from trimtab.errors import one_line
 
 T = TypeVar("T")
 

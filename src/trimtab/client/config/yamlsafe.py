@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from trimtab.client.configerror import ConfigError, one_line
+from trimtab.client.config.errors import ConfigError
+from trimtab.errors import one_line
 
 _DEEPEST = 100
 _LARGEST = 1_000_000

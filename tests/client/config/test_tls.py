@@ -25,11 +25,11 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from trimtab.client import tls as tls_module
-from trimtab.client.configerror import ConfigError
-from trimtab.client.credentials import Fixed, Proof, Rotating
-from trimtab.client.loading import load_config
-from trimtab.client.tls import TLS, KeyPair
+from trimtab.client.config import tls as tls_module
+from trimtab.client.config.credentials import Fixed, Proof, Rotating
+from trimtab.client.config.errors import ConfigError
+from trimtab.client.config.loading import load_config
+from trimtab.client.config.tls import TLS, KeyPair
 
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -284,7 +284,7 @@ def test_an_encrypted_key_asks_nobody(authority: Authority) -> None:
     """OpenSSL would open the terminal and wait; without one, and with, the answer must be the error."""
     certificate = authority.issue("ann")[0]
     encrypted = pem(ec.generate_private_key(ec.SECP256R1()), b"passphrase")
-    program = f"from trimtab.client.tls import KeyPair\nKeyPair({certificate!r}, {encrypted!r}).check()"
+    program = f"from trimtab.client.config.tls import KeyPair\nKeyPair({certificate!r}, {encrypted!r}).check()"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
     assert ended.returncode == 1
     assert b"ConfigError: the key of the client certificate is encrypted" in ended.stderr

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from trimtab.client.credentials import Credentials, Fixed
-from trimtab.client.tls import TLS
+from trimtab.client.config.credentials import Credentials, Fixed
+from trimtab.client.config.tls import TLS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

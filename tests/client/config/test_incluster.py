@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from trimtab.client.configerror import ConfigError
-from trimtab.client.incluster import in_cluster, in_cluster_config
+from trimtab.client.config.errors import ConfigError
+from trimtab.client.config.incluster import in_cluster, in_cluster_config
 
 ENVIRON = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 

@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Never
 
-from trimtab.client.configerror import ConfigError, one_line
+from trimtab.client.config.errors import ConfigError
+from trimtab.errors import one_line
 
 _log = logging.getLogger(__name__)
 # OpenSSL's names for a key that is not the certificate's, of the same kind or of another.

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from trimtab.client.configerror import ConfigError
-from trimtab.client.kubeconfig import Kubeconfig, User, parse_kubeconfig, read_kubeconfig, read_kubeconfigs
+from trimtab.client.config.errors import ConfigError
+from trimtab.client.config.kubeconfig import Kubeconfig, User, parse_kubeconfig, read_kubeconfig, read_kubeconfigs
 
 PATH = Path("/etc/kube/config")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trimtab.client.configerror import ConfigError
-from trimtab.client.credentials import Fixed, Minted, Minting, Proof, Rotating, basic, bearer
+from trimtab.client.config.credentials import Fixed, Minted, Minting, Proof, Rotating, basic, bearer
+from trimtab.client.config.errors import ConfigError
 
 
 class Clock:

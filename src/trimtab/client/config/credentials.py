@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from trimtab.client.configerror import ConfigError
-from trimtab.client.tls import KeyPair
+from trimtab.client.config.errors import ConfigError
+from trimtab.client.config.tls import KeyPair
 
 _log = logging.getLogger(__name__)
 

@@ -3,11 +3,11 @@
 import os
 from pathlib import Path
 
-from trimtab.client.config import Config
-from trimtab.client.configerror import ConfigError, FileMissingError, shown
-from trimtab.client.contexts import config_of_context
-from trimtab.client.incluster import in_cluster, in_cluster_config
-from trimtab.client.kubeconfig import read_kubeconfig, read_kubeconfigs
+from trimtab.client.config.contexts import config_of_context
+from trimtab.client.config.errors import ConfigError, FileMissingError, shown
+from trimtab.client.config.incluster import in_cluster, in_cluster_config
+from trimtab.client.config.kubeconfig import read_kubeconfig, read_kubeconfigs
+from trimtab.client.config.model import Config
 
 
 def load_config(kubeconfig: str | os.PathLike[str] | None = None, context: str | None = None) -> Config:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from trimtab.client.config import Config
-from trimtab.client.configerror import FileMissingError, read_file
-from trimtab.client.credentials import Proof, Rotating, bearer
-from trimtab.client.proxy import proxy_from_environment
-from trimtab.client.tls import TLS
+from trimtab.client.config.credentials import Proof, Rotating, bearer
+from trimtab.client.config.errors import FileMissingError, read_file
+from trimtab.client.config.model import Config
+from trimtab.client.config.proxy import proxy_from_environment
+from trimtab.client.config.tls import TLS
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _SOURCE = "the in-cluster service account"

@@ -1,6 +1,8 @@
 """A first controller: every namespace gets a ConfigMap that welcomes whoever works there."""
 
-from trimtab.client import Client, run
+import asyncio
+
+from trimtab.client import ApiError, Client, TransportError, run
 from trimtab.kube.core.v1 import ConfigMap, Namespace
 from trimtab.kube.meta.v1 import ObjectMeta
 
@@ -10,23 +12,26 @@ async def reconcile(client: Client, namespace: Namespace) -> None:
     if namespace.metadata.deletion_timestamp:
         return
     name = namespace.metadata.name
-    await client.apply(
-        ConfigMap(
-            metadata=ObjectMeta(name="welcome", namespace=name),
-            data={"text": f"Welcome to {name}, in use since {namespace.metadata.creation_timestamp:%F}."},
-        )
+    welcome = ConfigMap(
+        metadata=ObjectMeta(name="welcome", namespace=name),
+        data={"text": f"Welcome to {name}, in use since {namespace.metadata.creation_timestamp:%F}."},
     )
+    await client.apply(welcome, force=True)  # also where somebody has changed the text by hand
     print(f"{name} is welcoming", flush=True)
 
 
 async def main() -> None:
-    """Look at every namespace there is, then at each that changes; a watch that ended begins anew with all of them."""
+    """Look at every namespace there is, then at each that changes; whatever ends a watch, the next begins with all."""
     async with Client(field_manager="welcome") as client:
         while True:
-            async with client.watch(Namespace) as events:
-                async for event in events:
-                    if event.type != "DELETED":
-                        await reconcile(client, event.object)
+            try:
+                async with client.watch(Namespace) as events:
+                    async for event in events:
+                        if event.type != "DELETED":
+                            await reconcile(client, event.object)
+            except (ApiError, TransportError) as error:
+                print(f"{error}; again in a second", flush=True)
+                await asyncio.sleep(1)
 
 
 run(main())

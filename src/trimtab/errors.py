@@ -10,7 +10,11 @@ class TrimtabError(Exception):
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """Make others' words fit into an error: one line, nothing that a terminal obeys, not too long."""
+    """Make others' words fit into an error: one line, nothing that a terminal obeys, not too long.
+
+    What is cut is the middle: servers begin with where it is wrong, and end with why.
+    """
     words = "".join(c if c.isprintable() else " " for c in text).split()
     line = " ".join(words)
-    return line if len(line) <= limit else line[:limit] + "…"
+    half = limit // 2
+    return line if len(line) <= limit else f"{line[:half]} … {line[-half:]}"

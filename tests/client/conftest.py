@@ -91,16 +91,18 @@ class _ScriptedStream:
     def __init__(self, status: int, headers: CIMultiDict[str], script: list[Any]) -> None:
         self.status = status
         self.headers = headers
-        self._script = script
+        self._script = list(script)
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        for step in self._script:
+    async def read(self) -> bytes:
+        while self._script:
+            step = self._script.pop(0)
             if isinstance(step, int | float):
                 await asyncio.sleep(step)
             elif isinstance(step, BaseException):
                 raise step
-            else:
-                yield step
+            elif step:
+                return step
+        return b""
 
 
 @pytest.fixture

@@ -3,14 +3,16 @@
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from trimtab.client import Client, Conflict, NotFound, retry_on_conflict
+from trimtab.client import Broken, Client, Conflict, NoSuchResource, NotFound, retry_on_conflict
 from trimtab.errors import TrimtabError
 from trimtab.kube.core.v1 import ConfigMap
+from trimtab.kube.dynamic import dynamic
 from trimtab.kube.meta.v1 import ObjectMeta, Status
 
 Run = Callable[[Any], Any]
@@ -98,7 +100,9 @@ def test_where_objects_go(run: Run, scripted: Any) -> None:
             await client.apply(config_map(""))
             await client.apply(config_map("own"))
             await client.apply(config_map(""), namespace="named")
-            await client.delete(config_map("own"))
+            await client.delete(ConfigMap, "a", namespace="own")
+            with pytest.raises(TrimtabError, match="was not read from the server"):
+                await client.delete(config_map("own"))
             await client.get(ConfigMap, "a")
             with pytest.raises(TrimtabError, match=r"<ConfigMap own/a> is in namespace own, not in named"):
                 await client.apply(config_map("own"), namespace="named")
@@ -107,3 +111,73 @@ def test_where_objects_go(run: Run, scripted: Any) -> None:
     run(main())
     places = [path.split("?")[0].removeprefix("/api/v1/namespaces/").split("/")[0] for path in server.paths]
     assert places == ["home", "own", "named", "own", "home"]
+
+
+def test_what_was_read_is_not_applied(run: Run, scripted: Any) -> None:
+    """A cache strips managedFields, so those alone do not tell: all fields would come to be owned by the applier."""
+    read = ConfigMap(metadata=ObjectMeta(name="a", creation_timestamp=datetime(2026, 1, 1, tzinfo=UTC)))
+
+    async def main() -> None:
+        async with Client(scripted()) as client:
+            with pytest.raises(TrimtabError, match="it was read from the server"):
+                await client.apply(read)
+
+    run(main())
+
+
+def test_an_apply_tied_to_a_version_is_not_sent_again(run: Run, scripted: Any) -> None:
+    async def apply(version: str) -> None:
+        async with Client(scripted(Broken("x"), stored("6"))) as client:
+            await client.apply(ConfigMap(metadata=ObjectMeta(name="a", resource_version=version)))
+
+    run(apply(""))
+    with pytest.raises(Broken):
+        run(apply("5"))
+
+
+def test_modify_through_a_subresource_loses_no_edit_in_silence(run: Run, scripted: Any) -> None:
+    async def main() -> None:
+        async with Client(scripted(stored("5", n="1"))) as client:
+            with pytest.raises(TrimtabError, match=r"cannot modify data of configmaps default/a through .* status"):
+                await client.modify(ConfigMap, "a", lambda obj: obj.data.update(n="2"), subresource="status")
+
+    run(main())
+
+
+def test_a_kind_that_is_no_longer_there_is_looked_up_anew(run: Run, scripted: Any) -> None:
+    """A definition that was deleted and made again may have another plural or scope."""
+
+    def resources(plural: str) -> tuple[int, Any]:
+        one = {"name": plural, "singularName": "", "namespaced": False, "kind": "Widget", "verbs": ["get"]}
+        return 200, {"kind": "APIResourceList", "groupVersion": "example.com/v1", "resources": [one]}
+
+    found = 200, {"kind": "Widget", "apiVersion": "example.com/v1", "metadata": {"name": "a"}}
+    server = scripted(resources("widgets"), (404, b"404 page not found\n"), resources("gadgets"), found)
+
+    async def main() -> None:
+        async with Client(server) as client:
+            with pytest.raises(NoSuchResource):
+                await client.get(dynamic("example.com/v1", "Widget"), "a")
+            await client.get(dynamic("example.com/v1", "Widget"), "a")
+
+    run(main())
+    assert server.paths[-1] == "/apis/example.com/v1/gadgets/a"
+
+
+def test_slips_of_the_pen_are_told_in_one_line(run: Run, scripted: Any) -> None:
+    async def main() -> None:
+        anything: Any = None
+        async with Client(scripted()) as client:
+            anything = client
+            with pytest.raises(TrimtabError, match="'Pod' is no kind: give a class such as Pod"):
+                await anything.get("Pod", "a")
+            with pytest.raises(TrimtabError, match="is no kind"):
+                await anything.get(ObjectMeta, "a")
+            with pytest.raises(TrimtabError, match=r"dict is no object of a kind: make one"):
+                await anything.create({"kind": "Pod"})
+            with pytest.raises(TrimtabError, match=r"dict is no patch: say which, such as MergePatch"):
+                await anything.patch(ConfigMap, "a", {"data": {}})
+        with pytest.raises(TrimtabError, match=r"takes a Config or a Transport, not 'staging'"):
+            type(anything)("staging")
+
+    run(main())

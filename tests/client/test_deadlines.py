@@ -153,17 +153,39 @@ def test_a_body_that_swallows_the_cancellation_goes_on(run: Run) -> None:
     run(main())
 
 
-def test_one_timer_and_none_when_idle(run: Run) -> None:
+def test_one_timer_for_the_earliest_and_none_when_idle(run: Run) -> None:
     async def main() -> None:
         deadlines = Deadlines()
-        for _ in range(3):
-            with deadlines.within(10), deadlines.within(20):
-                await asyncio.sleep(1)
-        await asyncio.sleep(1)
+        with deadlines.within(20):
+            late = deadlines._timer
+            with deadlines.within(30):
+                assert deadlines._timer is late
+            with deadlines.within(10):
+                assert deadlines._timer is not late  # nearer than what was looked for
+        await asyncio.sleep(60)
         assert deadlines._timer is None  # it was not set anew
         with deadlines.within(10):
-            await asyncio.sleep(1)
             deadlines.close()
             assert deadlines._timer is None
 
     run(main())
+
+
+def test_an_idle_loop_is_not_woken(run: Run) -> None:
+    """A watch has a deadline for its silence all the time: nobody may look at it four times a second."""
+    looks = 0
+
+    class Counting(Deadlines):
+        def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+            nonlocal looks
+            looks += 1
+            super()._look(loop)
+
+    async def main() -> None:
+        deadlines = Counting()
+        for _ in range(60):
+            with deadlines.within(75):
+                await asyncio.sleep(60)
+
+    run(main())
+    assert looks <= 60

@@ -8,8 +8,8 @@ import pytest
 from trimtab.client import Client, NotKubernetes, ServiceUnavailable, UnknownKind
 from trimtab.client.discovery import ServedResource
 from trimtab.errors import TrimtabError
-from trimtab.kube.base import Resource
 from trimtab.kube.dynamic import dynamic
+from trimtab.kube.kinds import Resource
 
 Run = Callable[[Any], Any]
 
@@ -109,7 +109,9 @@ def test_the_whole_of_it_aggregated(run: Run, scripted: Any) -> None:
         return found
 
     assert in_client(run, server, body) == [POD, WIDGET, ZONE]
-    assert all("apidiscovery.k8s.io;v=v2" in request.accept for request in server.requests)
+    for request in server.requests:
+        versions = [part.partition("v=")[2].partition(";")[0] for part in request.accept.split(",")]
+        assert versions == ["v2", "v2beta1", ""], "the newest first; then what 1.26 to 1.29 have; then what all have"
 
 
 def test_the_whole_of_it_from_an_old_server(run: Run, scripted: Any) -> None:
@@ -122,6 +124,39 @@ def test_the_whole_of_it_from_an_old_server(run: Run, scripted: Any) -> None:
     )
     assert in_client(run, server, lambda client: client.discovery.all()) == [POD, WIDGET, ZONE]
     assert server.paths == ["/api", "/api/v1", "/apis", "/apis/example.com/v1"]
+
+
+@pytest.mark.parametrize("broken", [[(503, b"service unavailable\n")] * 5, [(200, b"<html>")]], ids=["503", "garbage"])
+def test_a_group_that_is_down_hides_no_other(
+    run: Run, scripted: Any, broken: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    versions = ["metrics.k8s.io/v1beta1", "example.com/v1"]
+    groups = [{"name": v.partition("/")[0], "versions": [{"groupVersion": v}]} for v in versions]
+    server = scripted(
+        (200, {"kind": "APIVersions", "versions": ["v1"]}),
+        (200, CORE),
+        (200, {"kind": "APIGroupList", "groups": groups}),
+        *broken,
+        (200, WIDGETS),
+    )
+    assert in_client(run, server, lambda client: client.discovery.all()) == [POD, WIDGET, ZONE]
+    assert [message.rpartition("; ")[2] for message in caplog.messages] == [
+        "going on without the kinds of metrics.k8s.io/v1beta1"
+    ]
+
+
+def test_a_kind_that_is_forgotten_is_asked_for_anew(run: Run, scripted: Any) -> None:
+    renamed = {**WIDGETS, "resources": [{"name": "gadgets", "namespaced": False, "kind": "Widget", "verbs": []}]}
+    server = scripted((200, WIDGETS), (200, renamed))
+
+    async def body(client: Client) -> None:
+        client.discovery.forget("example.com/v1", "Widget")  # not known yet
+        assert await client.discovery.find("example.com/v1", "Widget") == WIDGET
+        client.discovery.forget("example.com/v1", "Widget")
+        found = (await client.discovery.find("example.com/v1", "Widget")).resource
+        assert (found.plural, found.namespaced) == ("gadgets", False)
+
+    in_client(run, server, body)
 
 
 def test_both_forms_tell_the_same(run: Run, scripted: Any) -> None:

@@ -77,7 +77,7 @@ def test_a_404_of_somebody_else_is_not_an_absence(body: bytes) -> None:
     assert "what answered is no Kubernetes API server (404)" in str(error)
     assert isinstance(error_from_body(REQUEST, 302, b""), client.NotKubernetes)
     # In these words, and no Status, a real one says that it has no such group or version.
-    assert type(error_from_body(REQUEST, 404, b"404 page not found\n")) is client.NotFound
+    assert type(error_from_body(REQUEST, 404, b"404 page not found\n")) is client.NoSuchResource
 
 
 def test_invalid_names_the_causes_that_its_message_leaves_out() -> None:

@@ -1,6 +1,7 @@
 """How selectors and options are sent."""
 
 import json
+import re
 
 import pytest
 
@@ -15,9 +16,8 @@ from trimtab.kube.selectors import Selector
     [
         (None, None),
         ("", None),
-        ({}, None),
         ({"b": "2", "a": "1"}, "a=1,b=2"),
-        ("app in (web, db),!x", "app in (web, db),!x"),
+        ("app in (web, db),!x", "app in (db,web),!x"),
         (Selector.parse("app in (web,db)"), "app in (db,web)"),
         (Selector.everything(), None),
     ],
@@ -64,3 +64,16 @@ def test_delete_options() -> None:
         "dryRun": ["All"],
     }
     assert json.loads(delete_body({"resource_version": "7"}) or b"") == {"preconditions": {"resourceVersion": "7"}}
+
+
+def test_no_pairs_are_not_everything() -> None:
+    """A Service without a selector selects nothing: its `spec.selector` must not delete a whole namespace."""
+    with pytest.raises(TrimtabError, match="would select everything"):
+        selection({}, None)
+    assert not selection(Selector.everything(), None)["labelSelector"]
+
+
+@pytest.mark.parametrize("text", ["tier in (a", "a=b=c", "!"])
+def test_a_selector_that_is_none_is_told_with_its_text(text: str) -> None:
+    with pytest.raises(TrimtabError, match=re.escape(text)):
+        selection(text, None)

@@ -10,8 +10,8 @@ from yarl import URL
 from trimtab.client.request import Target, query_string, read
 from trimtab.errors import TrimtabError
 from trimtab.kube.apps.v1 import Deployment
-from trimtab.kube.base import Resource
 from trimtab.kube.core.v1 import Node, Pod
+from trimtab.kube.kinds import Resource
 from trimtab.kube.policy.v1 import Eviction
 
 POD, NODE, DEPLOYMENT = Pod.resource, Node.resource, Deployment.resource

@@ -15,10 +15,10 @@ from trimtab.kube.meta.v1 import Status, StatusCause, StatusDetails
 
 POD = Target(Pod.resource, "shop", "web")
 READ = read("get", POD)
-APPLY = write("patch", "PATCH", POD, b"{}", again=True)
+APPLY = write("patch", "PATCH", POD, b"{}", idempotent=True)
 CREATE = write("create", "POST", POD, b"{}")
 DELETE = write("delete", "DELETE", POD, None)
-EVICT = write("create", "POST", POD, b"{}", patient=False)
+EVICT = write("create", "POST", POD, b"{}", retry_429=False)
 ALL = {READ, APPLY, CREATE, DELETE, EVICT}
 REPEATABLE = {READ, APPLY}
 
@@ -35,7 +35,7 @@ TABLE: list[tuple[str, ApiError | TransportError, set[Request]]] = [
     ("bad gateway", refused(502), REPEATABLE),
     ("unavailable", refused(503, "ServiceUnavailable"), REPEATABLE),
     ("out of time", refused(504, "Timeout"), REPEATABLE),
-    ("failed, and asks to come again", refused(500, "ServerTimeout", 1), ALL),
+    ("failed, and asks to come again", refused(500, "ServerTimeout", 1), REPEATABLE),
     ("unavailable, and asks to come again", refused(503, "ServiceUnavailable", 1), ALL),
     ("the future", refused(504, "Timeout", 1, "ResourceVersionTooLarge"), set()),
     ("not found", refused(404, "NotFound"), set()),

@@ -14,6 +14,7 @@ from trimtab.client import (
     Broken,
     Client,
     Config,
+    ConfigError,
     NotKubernetes,
     Retry,
     TransportError,
@@ -131,9 +132,9 @@ async def test_https_to_a_port_of_http() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://", "nonsense", "ftp://127.0.0.1", "http://127.0.0.1:99999"])
-async def test_what_is_no_url(url: str) -> None:
-    error = await failing(url)
-    assert isinstance(error, TransportError)
+def test_what_is_no_url(url: str) -> None:
+    with pytest.raises(ConfigError, match="not an http"):
+        Config(server=url)
 
 
 async def test_a_wrong_authority(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -24,9 +24,10 @@ from trimtab.client import (
     Stalled,
     Unreachable,
 )
-from trimtab.client.logs import log_lines
+from trimtab.client.deadlines import Deadlines
+from trimtab.client.logs import LogLines
 from trimtab.client.request import Request
-from trimtab.client.streams import split_lines
+from trimtab.client.streams import LineReader
 from trimtab.errors import TrimtabError
 from trimtab.kube.core.v1 import ConfigMap
 from trimtab.kube.dynamic import dynamic
@@ -74,19 +75,30 @@ def watched(run: Run, server: Any, kind: Any = ConfigMap, **options: Any) -> See
     return run(main())
 
 
-async def _collect(lines: AsyncIterator[Any]) -> tuple[list[Any], Exception | None]:
-    found: list[Any] = []
-    try:
-        async for item in lines:
-            found.append(item)  # noqa: PERF401 - what came before an error counts
-    except Broken as error:
-        return found, error
-    return found, None
+class Pieces:
+    """A stream of these chunks."""
+
+    status, headers = 200, {}
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = [chunk for chunk in chunks if chunk]
+
+    async def read(self) -> bytes:
+        return self._chunks.pop(0) if self._chunks else b""
 
 
-async def _each(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
-    for chunk in chunks:
-        yield chunk
+def read_lines(chunks: Iterable[bytes], **options: Any) -> tuple[list[bytes], Exception | None]:
+    async def main() -> tuple[list[bytes], Exception | None]:
+        reader = LineReader(Pieces(chunks), REQUEST, Deadlines(), **options)
+        found: list[bytes] = []
+        try:
+            while lines := await reader.lines():
+                found += lines
+        except Broken as error:
+            return found, error
+        return found, None
+
+    return asyncio.run(main())
 
 
 @given(
@@ -100,25 +112,26 @@ def test_lines_do_not_depend_on_how_they_were_cut(lines: list[bytes], cuts: list
         data = data[:-1]
     places = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
     chunks = [data[a:b] for a, b in pairwise(places)]
-    found, error = asyncio.run(_collect(split_lines(_each(chunks), REQUEST)))
+    found, error = read_lines(chunks)
     torn = bool(data) and not data.endswith(b"\n")
     assert found == (lines[:-1] if torn or (lines and not whole) else lines)
     assert (error is not None) == torn
 
 
 def test_a_line_without_end_is_given_up() -> None:
-    found, error = asyncio.run(_collect(split_lines(_each([b"a\n", b"xxxx", b"yyyy", b"\n"]), REQUEST, largest=7)))
+    found, error = read_lines([b"a\n", b"xxxx", b"yyyy", b"\n"], largest=7)
     assert found == [b"a"]
     assert "larger than 7 bytes" in str(error)
 
 
 @given(st.lists(st.binary(max_size=9)))
 def test_log_lines_are_all_there(chunks: list[bytes]) -> None:
-    found, _ = asyncio.run(_collect(log_lines(_each(chunks))))
+    async def main() -> list[str]:
+        return [line async for line in LogLines(LineReader(Pieces(chunks), REQUEST, Deadlines(), ragged=True))]
+
     data = b"".join(chunks)
-    wanted = data.decode("utf-8", "replace") if b"\n" not in data else None
-    assert found == [part.decode("utf-8", "replace") for part in data.removesuffix(b"\n").split(b"\n")] or not data
-    assert wanted is None or found == ([wanted] if wanted else [])
+    wanted = data.removesuffix(b"\n").split(b"\n") if data else []
+    assert asyncio.run(main()) == [part.decode("utf-8", "replace") for part in wanted]
 
 
 def test_events_come_in_order_and_move_the_version(run: Run, scripted: Any) -> None:
@@ -307,7 +320,30 @@ def test_frames_are_bytes_as_they_came(run: Run, scripted: Any, caplog: pytest.L
 
     async def main() -> list[tuple[str, Any]]:
         async with Client(server) as client, client.watch(ConfigMap) as watch:
-            return [(frame.type, json.loads(bytes(frame.object))["kind"]) async for frame in watch.frames()]
+            found: list[tuple[str, str]] = []
+            while frames := await watch.frames():
+                found += [(frame.type, json.loads(bytes(frame.object))["kind"]) for frame in frames]
+            return found
 
     assert run(main()) == [("ADDED", "ConfigMap"), ("BOOKMARK", "ConfigMap"), ("DELETED", "ConfigMap")]
     assert len(caplog.records) == 1
+
+
+def test_silence_means_something_only_after_a_bookmark(run: Run, scripted: Any) -> None:
+    """Not every kind has bookmarks: a quiet watch on core/v1 Events is as healthy as can be."""
+    quiet = watched(run, scripted((200, [line("ADDED"), 314, line("ADDED", "b"), 314])), timeout=300)
+    assert (len(quiet.events), quiet.error) == (2, None)
+    dead = watched(run, scripted((200, [line("ADDED"), 316, line("ADDED", "b")])), timeout=300)
+    assert (len(dead.events), type(dead.error)) == (1, Stalled)
+    stalled = watched(run, scripted((200, [bookmark("9"), 76, line("ADDED")])), timeout=300)
+    assert (len(stalled.events), type(stalled.error)) == (0, Stalled)
+    lively = watched(run, scripted((200, [bookmark("9"), 74, bookmark("10"), 74, line("ADDED")])), timeout=300)
+    assert (len(lively.events), lively.error) == (1, None)
+
+
+def test_an_object_nested_too_deep_stops_nothing(run: Run, scripted: Any) -> None:
+    """API servers take ten times the depth that decoders here do, from whoever may create a custom resource."""
+    deep = line("ADDED", "deep").replace(b'"1"', b'"1"},"spec":{"x":' + b"[" * 3000 + b"]" * 3000)
+    seen = watched(run, scripted((200, [deep, line("ADDED", "after")])))
+    assert seen.events == [("ADDED", "after")]
+    assert seen.watch.skipped == 1

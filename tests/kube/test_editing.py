@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from msgspec import field
 
 from trimtab.kube import Struct, from_wire, to_wire
-from trimtab.kube.base import Default, ListMap, Patch
 from trimtab.kube.editing import edit_patch, merge_patch
+from trimtab.kube.hints import Default, ListMap, Strategic
 
 
 class Item(Struct):
@@ -55,7 +55,7 @@ class Ports(Struct):
 
 
 class Conditions(Struct):
-    conditions: Annotated[list[Item], Patch("merge", "name")] = []
+    conditions: Annotated[list[Item], Strategic("merge", "name")] = []
 
 
 class Schema(Struct):

@@ -11,7 +11,6 @@ import pytest
 
 from trimtab.kube import Dynamic, InvalidValueError, Struct, decode, dynamic, encode, to_wire
 from trimtab.kube.apps.v1 import Deployment, DeploymentSpec
-from trimtab.kube.base import ATOMIC, MicroTime
 from trimtab.kube.coordination.v1 import Lease, LeaseSpec
 from trimtab.kube.core.v1 import (
     ConfigMap,
@@ -25,6 +24,7 @@ from trimtab.kube.core.v1 import (
     Secret,
     Volume,
 )
+from trimtab.kube.hints import ATOMIC, MicroTime
 from trimtab.kube.meta.v1 import LabelSelector, ObjectMeta
 from trimtab.kube.networking.v1 import NetworkPolicy, NetworkPolicyPeer
 from trimtab.kube.policy.v1 import PodDisruptionBudget, PodDisruptionBudgetSpec

@@ -19,7 +19,7 @@ from trimtab.client import (
 )
 from trimtab.errors import TrimtabError
 from trimtab.kube.apps.v1 import Deployment, DeploymentSpec
-from trimtab.kube.base import ListMap, Resource, Struct
+from trimtab.kube.base import Struct
 from trimtab.kube.core.v1 import (
     ConfigMap,
     Container,
@@ -29,6 +29,8 @@ from trimtab.kube.core.v1 import (
     PodTemplateSpec,
 )
 from trimtab.kube.dynamic import dynamic
+from trimtab.kube.hints import ListMap
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta.v1 import LabelSelector, ObjectMeta
 from trimtab.kube.objects import Object
 from trimtab.testing.control_plane import ControlPlane

@@ -25,6 +25,7 @@ class Machine:
         self.assets, self.path, self.cache = folder / "assets", folder / "bin", folder / "cache"
         monkeypatch.setenv("PATH", str(self.path))
         monkeypatch.setenv("XDG_CACHE_HOME", str(self.cache))
+        self.assets.mkdir()
         monkeypatch.setenv("KUBEBUILDER_ASSETS", str(self.assets))
         monkeypatch.delenv("TRIMTAB_KUBERNETES_VERSION", raising=False)
 
@@ -101,3 +102,9 @@ def test_without_go_one_line_says_what_to_do(machine: Machine, capsys: pytest.Ca
     assert "install Go" in line
     assert "KUBEBUILDER_ASSETS" in line
     assert not os.path.lexists(machine.cache), "looking leaves no traces"
+
+
+def test_a_wish_that_cannot_be_is_not_passed_over(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", "/nowhere")
+    with pytest.raises(binaries.BinariesMissingError, match="KUBEBUILDER_ASSETS names /nowhere, which is no folder"):
+        binaries.find("etcd", "1.36.3")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trimtab.testing.pki import CertificateAuthority, KeyPair
+from trimtab.testing.pki import CertificateAuthority, Issued
 
 EXPIRED = timedelta(days=-1)
 
@@ -17,7 +17,7 @@ def authority() -> CertificateAuthority:
     return CertificateAuthority.create("ours")
 
 
-def end_of(authority: CertificateAuthority, pair: KeyPair, protocol: int, folder: Path) -> ssl.SSLContext:
+def end_of(authority: CertificateAuthority, pair: Issued, protocol: int, folder: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(protocol)
     context.load_verify_locations(cadata=authority.certificate.decode())
     context.load_cert_chain(*pair.write(folder, f"end-{protocol}"))

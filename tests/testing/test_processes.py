@@ -110,6 +110,19 @@ def test_nothing_of_the_users_environment_reaches_a_server(
     }
 
 
+def test_a_group_that_somebody_has_killed_can_be_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    group = ProcessGroup(tmp_path)
+    server = group.spawn(["/bin/sh", "-c", "sleep 60"], tmp_path, tmp_path / "log")
+    os.killpg(group._guard.pid, signal.SIGKILL)
+
+    def nobody_left(*_: int) -> None:  # at once, where a reaper is at work
+        raise ProcessLookupError
+
+    monkeypatch.setattr(os, "killpg", nobody_left)
+    group.close()
+    assert server.returncode == -signal.SIGKILL, "they are reaped all the same"
+
+
 PARENT = """
 import signal, sys
 from pathlib import Path

@@ -114,7 +114,7 @@ def test_a_module() -> None:
             config: Any = UNSET
             order: list[str] = []
             part: Part | None = None
-            parts: Annotated[list[Part], ListMap('name', 'size'), Patch('merge', 'name')]
+            parts: Annotated[list[Part], ListMap('name', 'size'), Strategic('merge', 'name')]
             protocol: Annotated[str | None, Default('TCP')] = None
             secret: bytes | None = None
             tags: Annotated[list[str], SET] = []

@@ -77,7 +77,7 @@ def _marked(hint: str, prop: dict[str, Any]) -> str:
             pass  # a list is atomic where nothing else is said
     if strategy := prop.get("x-kubernetes-patch-strategy"):
         key = prop.get("x-kubernetes-patch-merge-key")
-        marks.append(f"Patch({strategy!r}, {key!r})" if key else f"Patch({strategy!r})")
+        marks.append(f"Strategic({strategy!r}, {key!r})" if key else f"Strategic({strategy!r})")
     return f"Annotated[{hint}, {', '.join(marks)}]" if marks else hint
 
 

@@ -26,10 +26,11 @@ META = ("meta", "v1")
 SOURCES = {
     "typing": ["Annotated", "Any", "ClassVar"],
     "msgspec": ["UNSET", r"field(?=\()"],
-    "trimtab.kube.base": [
-        *("ATOMIC", "SET", "Default", "IntOrString", "ListMap", "MicroTime", "Patch", "QuantityLike"),
-        *("Resource", "Struct", "Time"),
+    "trimtab.kube.base": ["Struct"],
+    "trimtab.kube.hints": [
+        *("ATOMIC", "SET", "Default", "IntOrString", "ListMap", "MicroTime", "QuantityLike", "Strategic", "Time"),
     ],
+    "trimtab.kube.kinds": ["Resource"],
     "trimtab.kube.objects": ["Object"],
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 JSON_SCHEMA = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON"
 
-# Schemas that stand for a type of `trimtab.kube.base` or of Python, instead of a class.
+# Schemas that stand for a type of `trimtab.kube.hints` or of Python, instead of a class.
 BUILT_IN = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": "QuantityLike",
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "IntOrString",

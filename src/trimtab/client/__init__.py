@@ -14,6 +14,7 @@ from trimtab.client.apierrors import (
     InternalError,
     Invalid,
     MethodNotAllowed,
+    NoSuchResource,
     NotAcceptable,
     NotFound,
     NotKubernetes,
@@ -32,13 +33,16 @@ from trimtab.client.config.loading import load_config
 from trimtab.client.config.model import Config, Impersonate
 from trimtab.client.conflicts import retry_on_conflict
 from trimtab.client.discovery import Discovery, ServedResource, UnknownKind
+from trimtab.client.http import HttpTransport
 from trimtab.client.listing import ObjectList
 from trimtab.client.patches import JSONPatch, MergePatch, Patch, StrategicMergePatch
 from trimtab.client.program import run
 from trimtab.client.reader import Reader, Version
+from trimtab.client.request import Request, Target
 from trimtab.client.retry import Retry
 from trimtab.client.transport import (
     Broken,
+    Closed,
     Response,
     Stalled,
     Stream,
@@ -56,6 +60,7 @@ __all__ = [
     "Bookmark",
     "Broken",
     "Client",
+    "Closed",
     "Config",
     "ConfigError",
     "Conflict",
@@ -64,18 +69,21 @@ __all__ = [
     "Forbidden",
     "Frame",
     "Gone",
+    "HttpTransport",
     "Impersonate",
     "InternalError",
     "Invalid",
     "JSONPatch",
     "MergePatch",
     "MethodNotAllowed",
+    "NoSuchResource",
     "NotAcceptable",
     "NotFound",
     "NotKubernetes",
     "ObjectList",
     "Patch",
     "Reader",
+    "Request",
     "RequestTooLarge",
     "Response",
     "Retry",
@@ -86,6 +94,7 @@ __all__ = [
     "StorageReadError",
     "StrategicMergePatch",
     "Stream",
+    "Target",
     "Timeout",
     "TooManyRequests",
     "Transport",

@@ -7,8 +7,9 @@ from typing import TypeVar
 from trimtab.client.apierrors import UNREADABLE, NotKubernetes
 from trimtab.client.request import Request
 from trimtab.client.transport import Response
-from trimtab.kube.base import ResourceClass, Struct
+from trimtab.kube.base import Struct
 from trimtab.kube.dynamic import Dynamic
+from trimtab.kube.kinds import ResourceClass
 from trimtab.kube.meta.v1 import Status
 from trimtab.kube.wire import decode
 

@@ -11,8 +11,9 @@ from trimtab.errors import TrimtabError, one_line
 from trimtab.kube.meta.v1 import Status, StatusCause
 from trimtab.kube.wire import decode
 
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
-"""What decoding raises. Text that is no UTF-8 is an error of its own."""
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises. Text that is no UTF-8 has an error of its own, and so has what is nested too deep: the API
+server takes ten times the depth that Python does, from anyone who may create a custom resource."""
 
 
 class ApiError(TrimtabError):
@@ -28,8 +29,9 @@ class ApiError(TrimtabError):
 
     def _text(self) -> str:
         reason = self.status.reason or self.reason
-        message = one_line(self.status.message or "no message", limit=2000)
-        return f"cannot {self.request}: {reason} ({self.code}): {message}"
+        message = one_line(self.status.message or "no message", limit=1000)
+        said = f": {message}" if message != reason else ""
+        return f"cannot {self.request}: {reason} ({self.code}){said}"
 
     @property
     def code(self) -> int:
@@ -76,6 +78,10 @@ class NotFound(ApiError):
     """There is no such object, or no such kind."""
 
     reason = "NotFound"
+
+
+class NoSuchResource(NotFound):
+    """The server does not serve this kind, in this version, at this address."""
 
 
 class MethodNotAllowed(ApiError):
@@ -219,7 +225,10 @@ def error_from_body(request: Request, code: int, body: bytes, retry_after: float
     if status.kind != "Status":
         text = one_line(body.decode("utf-8", "replace"), limit=200) or "the answer has no text"
         status = Status(code=code, message=text)
-        if code in _MISLED and text != _GOES_OWN_404:
+        if text == _GOES_OWN_404:
+            status.message = "the server has no such resource"
+            return NoSuchResource(request, status)
+        if code in _MISLED:
             status.message = f"what answered is no Kubernetes API server ({code}): {text}"
             return NotKubernetes(request, status, retry_after)
     elif not status.code:

@@ -88,10 +88,8 @@ class Caller:
 
 async def _refusal(request: Request, stream: Stream) -> ApiError:
     body = b""
-    async for chunk in stream.chunks():
+    while len(body) <= _LARGEST_ERROR and (chunk := await stream.read()):
         body += chunk
-        if len(body) > _LARGEST_ERROR:
-            break
     return error_from_body(request, stream.status, body, retry_after(stream.headers))
 
 

@@ -35,6 +35,7 @@ from trimtab.kube.autoscaling.v1 import Scale
 from trimtab.kube.core.v1 import Pod, ServiceAccount
 from trimtab.kube.dynamic import Dynamic
 from trimtab.kube.editing import edit_patch, merge_patch
+from trimtab.kube.kinds import ResourceClass
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.kube.objects import Object
 from trimtab.kube.policy.v1 import Eviction
@@ -80,6 +81,8 @@ class Client(Reader):
         **options: Unpack[WriteOptions],
     ) -> K:
         """Change some fields; the answer is the object as stored."""
+        if not hasattr(patch, "content_type"):
+            raise TrimtabError(f"{type(patch).__name__} is no patch: say which, such as MergePatch({{...}})")
         target = await self._object(kind, name, namespace, subresource)
         return await self._write(
             kind, "patch", "PATCH", target, patch.encode(), options, content_type=patch.content_type
@@ -99,15 +102,17 @@ class Client(Reader):
         What this manager applied before and leaves out now goes. Conflict where another manager owns a field that is
         set to something else; `force` takes it over. The object is made if it is not there.
         """
-        if obj.metadata.managed_fields:
+        if obj.metadata.managed_fields or obj.metadata.creation_timestamp:
             raise TrimtabError(
                 f"cannot apply {obj!r}: it was read from the server; apply an object with what you want set"
             )
         target = await self._object(type(obj), obj.metadata.name, self._namespace_of(obj, namespace), subresource)
-        # Applying twice is applying once, so this may be sent again where the answer was lost.
+        # Applying twice is applying once, so this may be sent again where the answer was lost; unless it is tied to a
+        # version, which the first time may have changed.
+        idempotent = not obj.metadata.resource_version
         query = write_query(options, self.field_manager) | {"force": force or None}
-        request = write("patch", "PATCH", target, encode(obj), query, content_type=APPLY, again=True)
-        return decode_answer(type(obj), request, await self._caller.call(request))
+        request = write("patch", "PATCH", target, encode(obj), query, content_type=APPLY, idempotent=idempotent)
+        return decode_answer(type(obj), request, await self._call(request))
 
     async def modify(
         self,
@@ -128,9 +133,9 @@ class Client(Reader):
 
         async def attempt() -> K:
             request = read("get", target)
-            response = await self._caller.call(request)
+            response = await self._call(request)
             obj = decode_answer(kind, request, response)
-            before = to_wire(obj)
+            before, version = to_wire(obj), obj.metadata.resource_version
             raw = cast("dict[str, Any]", msgspec.json.decode(response.body))
             if inspect.isawaitable(done := change(obj)):
                 await done
@@ -140,11 +145,16 @@ class Client(Reader):
                 patch = edit_patch(kind, raw, before, to_wire(obj))
             if not patch:
                 return obj
-            patch["metadata"] = {**patch.get("metadata", {}), "resourceVersion": obj.metadata.resource_version}
+            lost = patch.keys() - {"metadata", subresource} if subresource else ()
+            if lost:
+                raise TrimtabError(
+                    f"cannot modify {', '.join(sorted(lost))} of {target} through its subresource {subresource}"
+                )
+            patch["metadata"] = {**(patch.get("metadata") or {}), "resourceVersion": version}
             place = {"namespace": target.namespace, "subresource": subresource}
             return await self.patch(kind, name, MergePatch(patch), **place, **options)
 
-        return await retry_on_conflict(attempt)
+        return await retry_on_conflict(attempt, random=self._random)
 
     @overload
     async def delete(
@@ -164,10 +174,12 @@ class Client(Reader):
             kind = cast("type[K]", which)
         else:
             kind, name, namespace = type(which), which.metadata.name, self._namespace_of(which, namespace)
+            if not which.metadata.uid:
+                raise TrimtabError(f"cannot delete {which!r}: it was not read from the server; delete by kind and name")
             options = {"uid": which.metadata.uid, **options}
         target = await self._object(kind, name, namespace)
         request = write("delete", "DELETE", target, delete_body(options))
-        response = await self._caller.call(request)
+        response = await self._call(request)
         if decode_answer(Head, request, response).kind == "Status":
             return None
         left = decode_answer(kind, request, response)  # some kinds are answered as they were before, though gone
@@ -189,7 +201,7 @@ class Client(Reader):
         resource = await self._resource(kind)
         target = Target(resource, (namespace or self.namespace) if resource.namespaced else "")
         query = selection(labels, fields)
-        await self._caller.call(write("deletecollection", "DELETE", target, delete_body(options), query))
+        await self._call(write("deletecollection", "DELETE", target, delete_body(options), query))
 
     # Subresources
 
@@ -206,7 +218,7 @@ class Client(Reader):
         target = await self._object(Pod, name, namespace, "eviction")
         eviction = Eviction(metadata=ObjectMeta(name=name, namespace=target.namespace))
         body = {**to_wire(eviction), "deleteOptions": msgspec.json.decode(delete_body(options) or b"{}")}
-        await self._caller.call(write("create", "POST", target, msgspec.json.encode(body), patient=False))
+        await self._call(write("create", "POST", target, msgspec.json.encode(body), retry_429=False))
 
     async def token(
         self,
@@ -246,15 +258,23 @@ class Client(Reader):
             namespace=namespace,
         )
         review = SelfSubjectAccessReview(spec=SelfSubjectAccessReviewSpec(resource_attributes=asked))
-        return (await self.create(review)).status.allowed
+        return (await self._ask(review)).status.allowed
 
     async def whoami(self) -> UserInfo:
         """Whom the server takes this client for."""
-        return (await self.create(SelfSubjectReview())).status.user_info
+        return (await self._ask(SelfSubjectReview())).status.user_info
 
     # Inner parts
 
+    async def _ask(self, review: K) -> K:
+        """Create what is answered and not stored, so it may be sent again."""
+        target = await self._collection(type(review), None)
+        request = write("create", "POST", target, encode(review), idempotent=True)
+        return decode_answer(type(review), request, await self._call(request))
+
     def _namespace_of(self, obj: Object | Dynamic, namespace: str | None) -> str:
+        if not isinstance(obj, ResourceClass):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TrimtabError(f"{type(obj).__name__} is no object of a kind: make one, such as ConfigMap(...)")
         own = obj.metadata.namespace
         if namespace and own and namespace != own:
             raise TrimtabError(f"{obj!r} is in namespace {own}, not in {namespace}")
@@ -273,4 +293,4 @@ class Client(Reader):
     ) -> K:
         query = write_query(options or {}, self.field_manager)
         request = write(verb, method, target, body, query, content_type=content_type)
-        return decode_answer(kind, request, await self._caller.call(request))
+        return decode_answer(kind, request, await self._call(request))

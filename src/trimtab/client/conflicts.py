@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import random as chance
 from collections.abc import Awaitable, Callable
-from random import uniform
 from typing import TypeVar
 
 from trimtab.client.apierrors import Conflict
@@ -12,7 +12,13 @@ from trimtab.client.apierrors import Conflict
 T = TypeVar("T")
 
 
-async def retry_on_conflict(attempt: Callable[[], Awaitable[T]], *, tries: int = 8, pause: float = 0.01) -> T:
+async def retry_on_conflict(
+    attempt: Callable[[], Awaitable[T]],
+    *,
+    tries: int = 8,
+    pause: float = 0.01,
+    random: Callable[[], float] = chance.random,
+) -> T:
     """The result of `attempt`, called again while it raises Conflict. It has to read anew each time, then write.
 
     The pauses double: who meets somebody that writes without a break has to outlast them.
@@ -21,5 +27,5 @@ async def retry_on_conflict(attempt: Callable[[], Awaitable[T]], *, tries: int =
         try:
             return await attempt()
         except Conflict:
-            await asyncio.sleep(pause * 2**number * uniform(0.5, 1.5))  # noqa: S311  # spreads load, keeps no secret
+            await asyncio.sleep(pause * 2**number * (0.5 + random()))
     return await attempt()

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 _MOST_WAITING = 1 << 20  # bytes of a stream that may wait for its reader before the server has to
+_LARGEST_HEAD = 256 << 10
+_LARGEST_ERROR = 1 << 20
+_LARGEST_BODY = 2 << 30  # a list of some 200,000 Pods; a page of one is a thousandth
+_NO_SUCCESS = 300
 _GZIP = 16 + zlib.MAX_WBITS
 _OK = 200
 
@@ -40,55 +44,61 @@ class Headers(Mapping[str, str]):
 
 
 class Answer:
-    """What the server said. Its body is there at once (`body`), or comes in pieces (`chunks`)."""
+    """What the server said. Its body is there at once (`body`), or comes in pieces (`read`)."""
 
-    __slots__ = ("_connection", "_ended", "_error", "_pieces", "_unpack", "_waiter", "_waiting", "headers", "status")
+    __slots__ = ("_connection", "_ended", "_error", "_packed", "_pieces", "_size", "_waiter", "headers", "status")
 
     def __init__(self, connection: Connection, status: int, headers: dict[bytes, bytes]) -> None:
         self.status = status
         self.headers = Headers(headers)
         self._connection = connection
         self._pieces: deque[bytes] = deque()
-        self._waiting = 0
+        self._size = 0  # of the pieces
         self._waiter: asyncio.Future[None] | None = None
         self._ended = False
         self._error: Exception | None = None
-        packed = headers.get(b"content-encoding") == b"gzip"
-        self._unpack = zlib.decompressobj(_GZIP).decompress if packed else None
+        self._packed = headers.get(b"content-encoding") == b"gzip"
 
     @property
     def body(self) -> bytes:
         """All of it; only for an answer that was asked for whole."""
         pieces = self._pieces
         body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        return self._unpacked(body)
+        return _inflate(body, self._limit) if self._packed and body else body
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it comes. Raises what broke it off."""
-        while True:
-            while self._pieces:
-                piece = self._pieces.popleft()
-                self._waiting -= len(piece)
-                if self._waiting <= _MOST_WAITING:
-                    self._connection.go_on()
-                if chunk := self._unpacked(piece):
-                    yield chunk
+    @property
+    def _limit(self) -> int:
+        return _LARGEST_BODY if self.status < _NO_SUCCESS else _LARGEST_ERROR
+
+    async def read(self) -> bytes:
+        """What of the body came next, b"" at its end. Raises what broke it off."""
+        if self._packed:
+            raise HttpParserError("it is compressed, which nobody asked for")
+        while not self._pieces:
             if self._error is not None:
                 raise self._error
             if self._ended:
-                return
+                return b""
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
+        piece = self._pieces.popleft()
+        self._size -= len(piece)
+        if self._size <= _MOST_WAITING:
+            self._connection.go_on()
+        return piece
 
     def add(self, piece: bytes) -> None:
         """Take what came."""
         self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > self._limit:
+            raise HttpParserError(f"it is larger than {self._limit} bytes")
 
     def add_for_reader(self, piece: bytes) -> None:
         """Take what came of a stream, and hold the server back while the reader is behind."""
         self._pieces.append(piece)
-        self._waiting += len(piece)
-        if self._waiting > _MOST_WAITING:
+        self._size += len(piece)
+        if self._size > _MOST_WAITING:
             self._connection.hold()
         self._wake()
 
@@ -97,14 +107,6 @@ class Answer:
         self._ended = True
         self._error = error
         self._wake()
-
-    def _unpacked(self, data: bytes) -> bytes:
-        if self._unpack is None or not data:
-            return data
-        try:
-            return self._unpack(data)
-        except zlib.error as error:
-            raise HttpParserError(f"gzip: {error}") from error
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -127,6 +129,7 @@ class Connection(asyncio.Protocol):
         self._whole = True
         self._held = False
         self._headers: dict[bytes, bytes] = {}
+        self._head_size = 0
         self.lost = asyncio.get_running_loop().create_future()
 
     def ask(self, request: bytes, *, whole: bool) -> asyncio.Future[Answer]:
@@ -180,7 +183,8 @@ class Connection(asyncio.Protocol):
             self._fail(HttpParserError("another protocol, which nobody asked for"))
             self.abort()
         except HttpParserError as error:
-            self._fail(error)
+            ours = error.__context__  # where one of the methods that the parser calls refused
+            self._fail(ours if isinstance(ours, HttpParserError) else error)
             self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -201,6 +205,7 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """An answer begins."""
         self._headers = {}
+        self._head_size = 0
         if self._future is None:
             self.abort()  # nobody asked: the two sides no longer agree on which answer is whose
 
@@ -208,6 +213,9 @@ class Connection(asyncio.Protocol):
         """A header is read."""
         name = name.lower()
         headers = self._headers
+        self._head_size += len(name) + len(value)
+        if self._head_size > _LARGEST_HEAD:
+            raise HttpParserError(f"its head is larger than {_LARGEST_HEAD} bytes")
         headers[name] = headers[name] + b", " + value if name in headers else value
 
     def on_headers_complete(self) -> None:
@@ -251,6 +259,26 @@ class Connection(asyncio.Protocol):
             answer.end(error)
         if future is not None and not future.done():
             future.set_exception(error)
+
+
+def _inflate(data: bytes, limit: int) -> bytes:
+    """Unpack gzip, of one or several members, that may not grow beyond limit: a little of it can become very much."""
+    parts: list[bytes] = []
+    left = limit
+    while data:
+        member = zlib.decompressobj(_GZIP)
+        try:
+            part = member.decompress(data, left + 1)
+        except zlib.error as error:
+            raise HttpParserError(f"gzip: {error}") from error
+        left -= len(part)
+        if left < 0:
+            raise HttpParserError(f"it is larger than {limit} bytes")
+        if not member.eof:
+            raise HttpParserError("gzip: it is cut off")
+        parts.append(part)
+        data = member.unused_data
+    return b"".join(parts)
 
 
 def _lasts_until_the_end(answer: Answer) -> bool:

@@ -6,11 +6,11 @@ import asyncio
 from types import TracebackType
 from typing import Self
 
-_LOOK = 0.25  # seconds between looks: how late a deadline may be
+_LATE = 0.25  # seconds: how late a deadline may be, so that one timer serves many
 
 
 class Deadlines:
-    """Ends what takes too long, like `asyncio.timeout` but looked at four times a second by one timer.
+    """Ends what takes too long, like `asyncio.timeout`, but with one timer for all, set for the earliest.
 
     Measured: `asyncio.timeout` around a request costs 15 µs of CPU, an eighth of the request, nearly all of it for a
     timer that is set and taken back; this costs less than 1 µs.
@@ -19,6 +19,7 @@ class Deadlines:
     def __init__(self) -> None:
         self._running: set[_Deadline] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._looks_at = 0.0
 
     def within(self, seconds: float) -> _Deadline:
         """`with deadlines.within(30): ...` raises TimeoutError inside the running task when the time is up."""
@@ -27,18 +28,26 @@ class Deadlines:
     def add(self, deadline: _Deadline, loop: asyncio.AbstractEventLoop) -> None:
         """Look after this one."""
         self._running.add(deadline)
-        if self._timer is None:
-            self._timer = loop.call_later(_LOOK, self._look, loop)
+        if self._timer is None or self._looks_at > deadline.at + _LATE:
+            self._look_at(deadline.at, loop)
 
     def remove(self, deadline: _Deadline) -> None:
-        """Forget this one: what it was for is done."""
+        """Forget this one: what it was for is done. The timer stays: taking it back is what costs."""
         self._running.discard(deadline)
+
+    def _look_at(self, when: float, loop: asyncio.AbstractEventLoop) -> None:
+        self.close()
+        self._looks_at = when
+        self._timer = loop.call_at(when, self._look, loop)
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
         for deadline in [d for d in self._running if d.at <= now]:
             deadline.expire()
-        self._timer = loop.call_later(_LOOK, self._look, loop) if self._running else None
+        self._timer = None
+        if self._running:
+            # Not sooner than _LATE from now: many deadlines a moment apart are looked at together.
+            self._look_at(max(min(d.at for d in self._running), now + _LATE), loop)
 
     def close(self) -> None:
         """Take back the timer."""

@@ -14,12 +14,14 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from aiohappyeyeballs import start_connection  # pyright: ignore[reportUnknownVariableType]  # it says `tuple`, of what not
 
 from trimtab.client.config.model import Config
+from trimtab.client.config.tls import TLS
 from trimtab.client.connection import Connection
 from trimtab.client.failures import ProxyError, reason
 
 P = TypeVar("P", bound=asyncio.Protocol)
 _PORTS = {"http": 80, "https": 443}
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}  # seconds, seconds, tries
+_HEAD_END = b"\r\n\r\n"
 _LARGEST_HEAD = 64 << 10
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] (\d{3}) ?([^\r\n]*)")
 
@@ -35,9 +37,9 @@ async def dial(config: Config, context: ssl.SSLContext | None, make: Callable[[]
         return connection
     proxy = urlsplit(config.proxy)
     if context is None:  # nothing to hide from the proxy, which reads the whole URL in each request
-        _, connection = await _reach(proxy, make)
+        _, connection = await _reach(proxy, config.proxy_tls, make)
         return connection
-    transport, tunnel = await _reach(proxy, _Tunnel)
+    transport, tunnel = await _reach(proxy, config.proxy_tls, _Tunnel)
     try:
         target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         await tunnel.dig(transport, target, proxy_authorization(proxy))
@@ -51,13 +53,13 @@ async def dial(config: Config, context: ssl.SSLContext | None, make: Callable[[]
     return connection
 
 
-async def _reach(proxy: SplitResult, make: Callable[[], P]) -> tuple[asyncio.Transport, P]:
+async def _reach(proxy: SplitResult, tls: TLS, make: Callable[[], P]) -> tuple[asyncio.Transport, P]:
     host, port = _address(proxy)
-    context = ssl.create_default_context() if proxy.scheme == "https" else None
+    context = tls.context() if proxy.scheme == "https" else None
     try:
         opened = await _open_socket(host, port)
         return await asyncio.get_running_loop().create_connection(
-            make, sock=opened, ssl=context, server_hostname=host if context else None
+            make, sock=opened, ssl=context, server_hostname=(tls.server_name or host) if context else None
         )
     except OSError as error:
         raise ProxyError(f"the proxy {host}:{port} does not answer ({reason(error)})") from error
@@ -95,10 +97,10 @@ def _address(url: SplitResult) -> tuple[str, int]:
 
 
 class _Tunnel(asyncio.Protocol):
-    """Asks a proxy to connect. What comes after its answer is for whoever takes the transport over."""
+    """Asks a proxy to connect. Nothing may follow its answer: in TLS the client speaks first."""
 
     def __init__(self) -> None:
-        self._head = b""
+        self._heard = b""
         self._open: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def dig(self, transport: asyncio.Transport, target: str, authorization: str) -> None:
@@ -106,14 +108,19 @@ class _Tunnel(asyncio.Protocol):
         await self._open
 
     def data_received(self, data: bytes) -> None:
-        self._head += data
-        if b"\r\n\r\n" not in self._head and len(self._head) < _LARGEST_HEAD:
+        self._heard += data
+        head, end, more = self._heard.partition(_HEAD_END)
+        if not end and len(head) <= _LARGEST_HEAD:
             return
-        status = _STATUS_LINE.match(self._head)
+        status = _STATUS_LINE.match(head)
         if status is None:
             self._refuse("it answers in no HTTP")
         elif not status[1].startswith(b"2"):
             self._refuse(b" ".join(status.groups()).decode("latin-1"))
+        elif len(head) > _LARGEST_HEAD:
+            self._refuse("its answer has no end")
+        elif more:
+            self._refuse("it goes on talking after its answer")
         elif not self._open.done():
             self._open.set_result(None)
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trimtab.client.answers import decode_answer
-from trimtab.client.apierrors import NotFound
+from trimtab.client.apierrors import ApiError, NotFound
 from trimtab.client.caller import Caller
 from trimtab.client.request import Request, segment
 from trimtab.errors import TrimtabError
-from trimtab.kube.base import Resource, Struct
+from trimtab.kube.base import Struct
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta.v1 import APIResourceList
 
-# A server that has no aggregated discovery (before Kubernetes 1.26) takes the second: it lists groups only.
-_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+_log = logging.getLogger("trimtab.client")
+# Whichever the server has: v2 came with Kubernetes 1.30, v2beta1 with 1.26, and the last one lists groups only. The two
+# aggregated forms have the same fields.
+_DOCUMENTS = (
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
+    "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,"
+    "application/json"
+)
 
 
 class UnknownKind(TrimtabError):
@@ -53,17 +61,27 @@ class Discovery:
             )
         return found
 
+    def forget(self, api_version: str, kind: str) -> None:
+        """Ask for this kind anew when it is next wanted: its definition may have been replaced by another."""
+        self._known.pop((api_version, kind), None)
+
     async def all(self) -> list[ServedResource]:
-        """Every kind in every version that the server has now, preferred versions first."""
+        """Every kind in every version that the server has now, preferred versions first.
+
+        What stands behind an APIService and does not answer is left out, with a warning in the log.
+        """
         found: list[ServedResource] = []
         for path in ("/api", "/apis"):
-            request = Request("get", "GET", path, path, accept=_AGGREGATED, again=True)
+            request = Request("get", "GET", path, path, accept=_DOCUMENTS, idempotent=True)
             document = decode_answer(_Document, request, await self._caller.call(request))
             if document.kind == "APIGroupDiscoveryList":
                 found += document.served()
             else:
                 for api_version in document.api_versions():
-                    found += await self._group_version(api_version)
+                    try:
+                        found += await self._group_version(api_version)
+                    except ApiError as error:
+                        _log.warning("%s; going on without the kinds of %s", error, api_version)
         self._known = {(s.resource.api_version, s.resource.kind): s for s in found}
         return found
 
@@ -71,7 +89,7 @@ class Discovery:
         group, _, version = api_version.rpartition("/")
         path = f"/apis/{segment(group, 'group')}" if group else "/api"
         path = f"{path}/{segment(version, 'version')}"
-        request = Request("get", "GET", path, path, again=True)
+        request = Request("get", "GET", path, path, idempotent=True)
         try:
             response = await self._caller.call(request)
         except NotFound:

@@ -22,7 +22,7 @@ def unreachable(request: Request, config: Config, error: Exception) -> Transport
     match error:
         case ssl.SSLCertVerificationError():
             why = one_line(error.verify_message or str(error))
-            text = f"its certificate is not trusted ({why}): look at the certificate authority in {source}"
+            text = f"its certificate is not trusted ({why}): {_whom_to_ask(config)}"
             return _error(Untrusted, request, config, text)
         case ssl.SSLError():
             text = f"the TLS handshake failed ({_tls(error)}): is this the https port, and {source} right?"
@@ -48,6 +48,12 @@ def broken(request: Request, config: Config, error: Exception) -> TransportError
     if isinstance(error, OSError):
         return _error(Broken, request, config, f"the connection broke before the answer was whole ({reason(error)})")
     return _error(Broken, request, config, f"the answer is no HTTP ({one_line(str(error))}): is {config.source} right?")
+
+
+def _whom_to_ask(config: Config) -> str:
+    if config.tls.ca is None:
+        return f"{config.source} names no certificate authority, so the system's were asked"
+    return f"look at the certificate authority in {config.source}"
 
 
 def reason(error: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from urllib.parse import urlsplit
@@ -13,12 +13,14 @@ from urllib.parse import urlsplit
 from httptools import HttpParserError
 
 from trimtab.client.config.credentials import Proof
+from trimtab.client.config.errors import ConfigError
 from trimtab.client.config.model import Config
 from trimtab.client.connection import Answer, Connection
 from trimtab.client.dialing import dial, proxy_authorization
 from trimtab.client.failures import ProxyError, broken, unreachable
 from trimtab.client.request import Request
-from trimtab.client.transport import Response, Stream
+from trimtab.client.transport import Closed, Response, Stream
+from trimtab.errors import TrimtabError
 
 _UNAUTHORIZED = 401
 _USER_AGENT = f"trimtab/{version('trimtab')} ({platform.system().lower()}; Python {platform.python_version()})"
@@ -40,8 +42,9 @@ class HttpTransport:
         self._slots = asyncio.Semaphore(_MOST_CONNECTIONS)
         self._idle: deque[Connection] = deque()
         self._open: set[Connection] = set()
+        self._closed = False
         self._proof: Proof | None = None
-        self._headers: dict[tuple[str, str], str] = {}
+        self._headers: dict[tuple[str, str, bool], str] = {}
 
     async def send(self, request: Request) -> Response:
         """Send, and wait for the whole answer."""
@@ -62,11 +65,13 @@ class HttpTransport:
             self._give_back(connection)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections. What is under way fails, and nothing more is sent."""
+        self._closed = True
         self._idle.clear()
         connections = list(self._open)
         for connection in connections:
             connection.abort()
+        await self._config.credentials.close()
         await asyncio.gather(*(connection.lost for connection in connections))
 
     async def _ask(self, request: Request, *, whole: bool) -> tuple[Connection, Answer]:
@@ -87,14 +92,16 @@ class HttpTransport:
         return await self._ask_as(await credentials.proof(), request, whole=whole)
 
     async def _ask_as(self, proof: Proof, request: Request, *, whole: bool) -> tuple[Connection, Answer]:
-        data = self._encode(request, proof)
+        if self._closed:
+            raise Closed(f"cannot {request}: the client is closed")
+        data = self._encode(request, proof, whole=whole)
         context = self._config.tls.context(proof.certificate) if self._encrypted else None
         while connection := self._take_idle(context):
             try:
                 return connection, await self._on(connection, data, whole=whole)
             except (OSError, HttpParserError) as error:
                 # It may have been closed by the server while it was idle; what never reached it can go out again.
-                if connection.answered or not request.again:
+                if connection.answered or not request.idempotent:
                     raise broken(request, self._config, error) from error
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
@@ -102,6 +109,9 @@ class HttpTransport:
         except (OSError, ValueError, ProxyError) as error:  # a ValueError is a host that cannot be one
             raise unreachable(request, self._config, error) from error
         self._open.add(connection)
+        if self._closed:  # while it was dialed
+            connection.abort()
+            raise Closed(f"cannot {request}: the client is closed")
         try:
             return connection, await self._on(connection, data, whole=whole)
         except (OSError, HttpParserError) as error:
@@ -129,7 +139,7 @@ class HttpTransport:
         return None
 
     def _give_back(self, connection: Connection) -> None:
-        if connection.reusable:
+        if connection.reusable and not self._closed:
             connection.idle_since = asyncio.get_running_loop().time()
             self._idle.append(connection)
         else:
@@ -137,28 +147,30 @@ class HttpTransport:
 
     def _forget(self, connection: Connection) -> None:
         self._open.discard(connection)
+        if connection in self._idle:
+            self._idle.remove(connection)
 
-    def _encode(self, request: Request, proof: Proof) -> bytes:
+    def _encode(self, request: Request, proof: Proof, *, whole: bool) -> bytes:
         """The bytes of a request."""
         if proof is not self._proof:
             self._headers.clear()
             self._proof = proof
-        kind = (request.accept, request.content_type)
+        kind = (request.accept, request.content_type, whole)
         headers = self._headers.get(kind)
         if headers is None:
             headers = self._headers[kind] = self._make_headers(proof, *kind)
         path = self._prefix + request.path
         if " " in path or not (path.isascii() and path.isprintable()):
-            raise ValueError(f"not a path: {path!r}")
+            raise TrimtabError(f"cannot {request}: {path!r} is no path of a URL")
         body = request.body
         head = f"{request.method} {path} HTTP/1.1\r\n{headers}"
         if body is None:
             return f"{head}\r\n".encode()
         return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
-    def _make_headers(self, proof: Proof, accept: str, content_type: str) -> str:
+    def _make_headers(self, proof: Proof, accept: str, content_type: str, whole: bool) -> str:
         headers = [("Host", self._host), ("User-Agent", _USER_AGENT), ("Accept", accept), *proof.headers.items()]
-        if self._config.compress:
+        if self._config.compress and whole:  # what is read as it comes is small and late, not large
             headers.append(("Accept-Encoding", "gzip"))
         if content_type:
             headers.append(("Content-Type", content_type))
@@ -166,7 +178,7 @@ class HttpTransport:
             headers += self._config.impersonate.headers
         for name, value in headers:
             if not value.isprintable():
-                raise ValueError(f"the value of {name} has a line break or another character that no header has")
+                raise ConfigError(f"{self._config.source}: {name} has a character that no header can have")
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
         if self._config.proxy and not self._encrypted:
             lines += proxy_authorization(urlsplit(self._config.proxy))
@@ -189,9 +201,8 @@ class _Stream:
     def headers(self) -> Mapping[str, str]:
         return self._answer.headers
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def read(self) -> bytes:
         try:
-            async for chunk in self._answer.chunks():
-                yield chunk
+            return await self._answer.read()
         except (OSError, HttpParserError) as error:
             raise broken(self._request, self._config, error) from error

@@ -38,7 +38,7 @@ class _Page(Struct, Generic[T]):
 
 
 def decode_page(cls: type[K], body: bytes) -> ObjectList[K]:
-    """One page of a list, decoded."""
+    """One page of a list, decoded. All of it or an error: what is left out would pass for deleted."""
     with collector_paused():
         if issubclass(cls, Object):
             try:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections import deque
+from typing import Self
 
-_LONGEST = 1 << 20  # a line without an end is handed out in parts
+from trimtab.client.streams import LineReader
 
 
-async def log_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """Lines without their ends; the last one even where its end is missing. What is no UTF-8 is replaced."""
-    rest = b""
-    async for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield line.decode("utf-8", "replace")
-        if len(rest) > _LONGEST:
-            yield rest.decode("utf-8", "replace")
-            rest = b""
-    if rest:
-        yield rest.decode("utf-8", "replace")
+class LogLines:
+    """Iterates over lines, without their ends. What is no UTF-8 is replaced."""
+
+    def __init__(self, reader: LineReader) -> None:
+        self._reader = reader
+        self._lines: deque[bytes] = deque()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        if not self._lines:
+            self._lines.extend(await self._reader.lines())
+        if not self._lines:
+            raise StopAsyncIteration
+        return self._lines.popleft().decode("utf-8", "replace")

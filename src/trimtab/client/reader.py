@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from math import ceil
-from random import uniform
+from random import Random
 from types import TracebackType
 from typing import Self
 
 from trimtab.client.answers import decode_answer, not_understood
-from trimtab.client.apierrors import UNREADABLE, Gone
+from trimtab.client.apierrors import UNREADABLE, Gone, NoSuchResource
 from trimtab.client.caller import Caller
 from trimtab.client.config.loading import load_config
 from trimtab.client.config.model import Config
 from trimtab.client.discovery import Discovery
 from trimtab.client.http import HttpTransport
 from trimtab.client.listing import PAGE_SIZE, ObjectList, decode_page
-from trimtab.client.logs import log_lines
+from trimtab.client.logs import LogLines
 from trimtab.client.options import FieldQuery, LabelQuery, selection
 from trimtab.client.request import Request, Target, read
 from trimtab.client.retry import Retry
-from trimtab.client.streams import not_silent
-from trimtab.client.transport import Transport
+from trimtab.client.streams import LineReader
+from trimtab.client.transport import Response, Transport
 from trimtab.client.watching import Watch
 from trimtab.errors import TrimtabError
 from trimtab.kube.autoscaling.v1 import Scale
-from trimtab.kube.base import Resource, Struct
+from trimtab.kube.base import Struct
 from trimtab.kube.core.v1 import Pod
 from trimtab.kube.dynamic import Dynamic
+from trimtab.kube.kinds import Resource, ResourceClass
 from trimtab.kube.objects import Object
 from trimtab.kube.wire import K
+
+_BETWEEN_BOOKMARKS = 75.0  # seconds: they come each minute, by a timer that is spread by a quarter
+_GRACE = 15.0  # seconds after the time at which the server should have ended a watch
 
 
 class Version(Struct):
@@ -57,14 +61,18 @@ class Reader:
         field_manager: str = "trimtab",
         timeout: float = 60.0,
         retry: Retry | None = None,
+        random: Callable[[], float] | None = None,
     ) -> None:
         if config is None:
             config = load_config()
+        if not isinstance(config, Config) and not hasattr(config, "send"):
+            raise TrimtabError(f"a client takes a Config or a Transport, not {config!r}: Client(load_config(...))")
         transport = HttpTransport(config) if isinstance(config, Config) else config
         default = config.namespace if isinstance(config, Config) else None
         self.namespace = namespace or default or "default"
         self.field_manager = field_manager
-        self._caller = Caller(transport, retry=retry, timeout=timeout)
+        self._random = random or Random().random  # noqa: S311  # spreads load, keeps no secret
+        self._caller = Caller(transport, retry=retry or Retry(random=self._random), timeout=timeout)
         self.discovery = Discovery(self._caller)
 
     async def __aenter__(self) -> Self:
@@ -82,7 +90,7 @@ class Reader:
     async def get(self, kind: type[K], name: str, *, namespace: str | None = None, resource_version: str = "") -> K:
         """One object, as it is now; with resource_version "0" the server may answer from its cache."""
         request = read("get", await self._object(kind, name, namespace), {"resourceVersion": resource_version})
-        return decode_answer(kind, request, await self._caller.call(request))
+        return decode_answer(kind, request, await self._call(request))
 
     async def list(
         self,
@@ -94,9 +102,10 @@ class Reader:
         resource_version: str = "",
         resource_version_match: str = "",
         page_size: int = PAGE_SIZE,
+        timeout: float | None = None,
     ) -> ObjectList[K]:
         """All objects of a kind that match, as of one resource version. `page_size` 0 asks for all at once."""
-        query = {"namespace": namespace, "labels": labels, "fields": fields}
+        query = {"namespace": namespace, "labels": labels, "fields": fields, "timeout": timeout}
         at = {"resource_version": resource_version, "resource_version_match": resource_version_match}
         found: ObjectList[K] | None = None
         try:
@@ -107,7 +116,7 @@ class Reader:
                     found += page
                     found.continue_, found.remaining = page.continue_, page.remaining
         except Gone:
-            if found is None:
+            if found is None or resource_version_match:
                 raise
             # The server forgot the version that the first pages are of, so they do not fit what would follow.
             return await self.list(kind, **query, page_size=0)  # type: ignore[arg-type]
@@ -124,8 +133,12 @@ class Reader:
         resource_version: str = "",
         resource_version_match: str = "",
         page_size: int = PAGE_SIZE,
+        timeout: float | None = None,
     ) -> AsyncGenerator[ObjectList[K]]:
-        """The same, a page at a time, each decoded when it arrives. Expired on a later page: begin again."""
+        """The same, a page at a time, each decoded when it arrives; `timeout` is for one page.
+
+        Expired on a later page: begin again.
+        """
         target = await self._collection(kind, namespace)
         query = {
             **selection(labels, fields),
@@ -135,7 +148,7 @@ class Reader:
         }
         while True:
             request = read("list", target, query)
-            response = await self._caller.call(request)
+            response = await self._call(request, timeout)
             try:
                 page = decode_page(kind, response.body)
             except UNREADABLE as error:
@@ -157,15 +170,17 @@ class Reader:
         resource_version: str = "",
         initial_events: bool = False,
         timeout: float | None = None,
-        silence: float = 75.0,
+        silence: float | None = None,
     ) -> AsyncGenerator[Watch[K]]:
         """The changes since a resource version: `async with client.watch(Pod) as events: async for e in events`.
 
         Without a resource version it begins with an ADDED for each object there is; `initial_events` asks the server to
-        mark the end of those. The server ends a watch after `timeout` seconds (5 to 10 minutes); a stream that says
-        nothing for `silence` seconds, where bookmarks come each minute, is taken for dead.
+        mark the end of those. The server ends a watch after `timeout` seconds (5 to 10 minutes). A stream that is
+        silent for longer than that is taken for dead, and one that has shown that its server sends bookmarks, each
+        minute, already after 75 seconds; `silence` sets another limit for both.
         """
         target = await self._collection(kind, namespace)
+        seconds = ceil(timeout or 300 * (1 + self._random()))  # so that not all watches end at once
         query = {
             **selection(labels, fields),
             "watch": True,
@@ -173,20 +188,22 @@ class Reader:
             "resourceVersion": resource_version,
             "sendInitialEvents": initial_events or None,
             "resourceVersionMatch": "NotOlderThan" if initial_events else None,
-            "timeoutSeconds": ceil(timeout or uniform(300, 600)),  # noqa: S311  # so that not all watches end at once
+            "timeoutSeconds": seconds,
         }
         request = read("watch", target, query)
-        watch = Watch(kind, target.resource, request, resource_version)
         async with self._caller.stream(request) as stream:
             if "html" in stream.headers.get("Content-Type", ""):
                 raise not_understood(request, "it sent a page of HTML")
-            watch.read(stream, silence, self._caller.deadlines)
-            yield watch
+            limit = silence or seconds + _GRACE
+            lines = LineReader(stream, request, self._caller.deadlines, silence=limit)
+            yield Watch(
+                kind, target.resource, request, lines, resource_version, silence or min(_BETWEEN_BOOKMARKS, limit)
+            )
 
     async def get_scale(self, kind: type[Object | Dynamic], name: str, *, namespace: str | None = None) -> Scale:
         """The number of replicas that is wanted, the number there is, and the selector that counts them."""
         request = read("get", await self._object(kind, name, namespace, "scale"))
-        return decode_answer(Scale, request, await self._caller.call(request))
+        return decode_answer(Scale, request, await self._call(request))
 
     @asynccontextmanager
     async def logs(
@@ -201,7 +218,7 @@ class Reader:
         since: int | None = None,
         timestamps: bool = False,
         limit_bytes: int | None = None,
-    ) -> AsyncGenerator[AsyncIterator[str]]:
+    ) -> AsyncGenerator[LogLines]:
         """The lines of a container's log; with `follow`, as they are written. `since` is in seconds."""
         query = {
             "container": container,
@@ -213,23 +230,32 @@ class Reader:
             "limitBytes": limit_bytes,
         }
         request = read("get", await self._object(Pod, name, namespace, "log"), query)
+        silence = None if follow else self._caller.timeout
         async with self._caller.stream(request) as stream:
-            chunks = stream.chunks()
-            if not follow:
-                chunks = not_silent(chunks, request, self._caller.timeout, self._caller.deadlines)
-            yield log_lines(chunks)
+            yield LogLines(LineReader(stream, request, self._caller.deadlines, silence=silence, ragged=True))
 
     async def version(self) -> Version:
         """The server's version. NotKubernetes where something else answers."""
-        request = Request("get", "GET", "/version", "/version", again=True)
-        version = decode_answer(Version, request, await self._caller.call(request))
+        request = Request("get", "GET", "/version", "/version", idempotent=True)
+        version = decode_answer(Version, request, await self._call(request))
         if not version.git_version:
             raise not_understood(request, "it gives no version")
         return version
 
     # Inner parts
 
+    async def _call(self, request: Request, timeout: float | None = None) -> Response:
+        try:
+            return await self._caller.call(request, timeout)
+        except NoSuchResource:
+            if isinstance(request.what, Target):  # its definition may have been made anew, with another plural or scope
+                self.discovery.forget(request.what.resource.api_version, request.what.resource.kind)
+            raise
+
     async def _resource(self, kind: type[Object | Dynamic]) -> Resource:
+        # A slip that type checkers find, and that would end in the depths of this library for who has none.
+        if not isinstance(kind, type) or not issubclass(kind, ResourceClass):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TrimtabError(f"{kind!r} is no kind: give a class such as Pod, or dynamic('v1', 'Pod')")
         resource = kind.resource
         if not resource.plural and issubclass(kind, Dynamic):
             return (await self.discovery.find(resource.api_version, resource.kind)).resource

@@ -11,6 +11,7 @@ from trimtab.client.request import Request
 from trimtab.client.transport import TransportError
 
 _BUSY = 429
+_UNAVAILABLE = 503
 _FAILED = frozenset({500, 502, 503, 504})
 
 
@@ -38,9 +39,10 @@ class Retry:
 
 def _safe(request: Request, error: ApiError | TransportError) -> bool:
     if isinstance(error, TransportError):
-        return not error.permanent and (request.again or not error.sent)
+        return not error.permanent and (request.idempotent or not error.sent)
     if error.code == _BUSY:
-        return request.patient
+        return request.retry_429
     if error.code not in _FAILED or error.has_cause("ResourceVersionTooLarge"):  # for the reader to ask otherwise
         return False
-    return request.again or error.retry_after is not None
+    # 503 with Retry-After is said instead of acting; a 500 or 504 may come after something was done.
+    return request.idempotent or (error.code == _UNAVAILABLE and error.retry_after is not None)

@@ -1,46 +1,68 @@
-"""Answers that go on arriving: cut into lines, and not silent for ever."""
+"""Answers that go on arriving, line by line, and not silent for ever."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 from trimtab.client.deadlines import Deadlines
 from trimtab.client.request import Request
-from trimtab.client.transport import Broken, Stalled
+from trimtab.client.transport import Broken, Stalled, Stream
 
 _LARGEST_LINE = 64 << 20
 
 
-async def not_silent(
-    chunks: AsyncIterator[bytes], request: Request, silence: float, deadlines: Deadlines
-) -> AsyncIterator[bytes]:
-    """The chunks, unless none comes for too long: a connection can be half dead and never say so."""
-    while True:
+class LineReader:
+    """Cuts a stream into lines. A line without its end is half an event, which is none: Broken.
+
+    `silence` is how long nothing may come, None for ever; it can be changed between reads. `ragged` allows the last
+    line to lack its end, as in a log.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        request: Request,
+        deadlines: Deadlines,
+        *,
+        silence: float | None = None,
+        largest: int = _LARGEST_LINE,
+        ragged: bool = False,
+    ) -> None:
+        self.silence = silence
+        self._stream = stream
+        self._request = request
+        self._deadlines = deadlines
+        self._largest = largest
+        self._ragged = ragged
+        self._begun: list[bytes] = []  # parts of the line under way
+        self._size = 0
+
+    async def lines(self) -> list[bytes]:
+        """The whole lines that came next; none at the end of the stream."""
+        while chunk := await self._chunk():
+            *lines, rest = chunk.split(b"\n")
+            if lines:
+                lines[0] = b"".join((*self._begun, lines[0]))
+                self._begun.clear()
+                self._size = 0
+            if rest:
+                self._begun.append(rest)
+                self._size += len(rest)
+                if self._size > self._largest:
+                    raise Broken(f"cannot {self._request}: a line is larger than {self._largest} bytes")
+            if lines:
+                return lines
+        if not self._begun:
+            return []
+        if not self._ragged:
+            raise Broken(f"cannot {self._request}: the connection broke in the middle of an event")
+        last = b"".join(self._begun)
+        self._begun.clear()
+        return [last]
+
+    async def _chunk(self) -> bytes:
+        if self.silence is None:
+            return await self._stream.read()
         try:
-            with deadlines.within(silence):
-                chunk = await anext(chunks)
-        except StopAsyncIteration:
-            return
+            with self._deadlines.within(self.silence):
+                return await self._stream.read()
         except TimeoutError:
-            raise Stalled(f"cannot {request}: nothing came for {silence:g} s") from None
-        yield chunk
-
-
-async def split_lines(
-    chunks: AsyncIterator[bytes], request: Request, largest: int = _LARGEST_LINE
-) -> AsyncIterator[bytes]:
-    """Whole lines. Raises Broken where the stream ends inside one: half an event is none."""
-    parts: list[bytes] = []  # of the line under way
-    size = 0
-    async for chunk in chunks:
-        *lines, rest = chunk.split(b"\n")
-        for line in lines:
-            yield b"".join((*parts, line)) if parts else line
-            parts, size = [], 0
-        if rest:
-            parts.append(rest)
-            size += len(rest)
-            if size > largest:
-                raise Broken(f"cannot {request}: an event is larger than {largest} bytes")
-    if parts:
-        raise Broken(f"cannot {request}: the connection broke in the middle of an event")
+            raise Stalled(f"cannot {self._request}: nothing came for {self.silence:g} s") from None

@@ -6,9 +6,9 @@ or a guard that lets no write pass without the lease.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from trimtab.client.request import Request
@@ -21,7 +21,7 @@ class Response:
 
     status: int
     headers: Mapping[str, str]
-    body: bytes
+    body: bytes = field(repr=False)  # it may be a Secret
 
 
 class Stream(Protocol):
@@ -37,8 +37,8 @@ class Stream(Protocol):
         """As `Response.headers`."""
         ...
 
-    def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it comes. Raises TransportError where it breaks off."""
+    async def read(self) -> bytes:
+        """What of the body came next, b"" at its end. Raises TransportError where it breaks off."""
         ...
 
 
@@ -75,6 +75,12 @@ class Untrusted(TransportError):
     """The TLS handshake failed: the server's certificate, or ours."""
 
     sent = False
+    permanent = True
+
+
+class Closed(TransportError):
+    """The client was closed before, or meanwhile."""
+
     permanent = True
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections import deque
 from dataclasses import dataclass
 from typing import Generic, Literal, Self, TypeAlias, cast
 
 import msgspec
 
 from trimtab.client.answers import Head
-from trimtab.client.apierrors import UNREADABLE, error_from_body
-from trimtab.client.deadlines import Deadlines
+from trimtab.client.apierrors import UNREADABLE, ApiError, error_from_body
 from trimtab.client.request import Request
-from trimtab.client.streams import not_silent, split_lines
-from trimtab.client.transport import Stream
-from trimtab.errors import TrimtabError
-from trimtab.kube.base import Resource, Struct
+from trimtab.client.streams import LineReader
+from trimtab.errors import one_line
+from trimtab.kube.base import Struct
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.kube.wire import K, decode
 
@@ -61,46 +60,67 @@ class Watch(Generic[K]):
     kind or could not be decoded; each is logged.
     """
 
-    def __init__(self, kind: type[K], resource: Resource, request: Request, resource_version: str) -> None:
+    def __init__(
+        self,
+        kind: type[K],
+        resource: Resource,
+        request: Request,
+        lines: LineReader,
+        resource_version: str,
+        silence_after_bookmark: float | None,
+    ) -> None:
         self.resource_version = resource_version
         self.initial_events_ended = False
         self.skipped = 0
         self._kind = kind
         self._request = request
-        self._frames: AsyncIterator[Frame] = _no_frames()
+        self._lines = lines
+        self._silence_after_bookmark = silence_after_bookmark
+        self._waiting: deque[Frame] = deque()
+        self._error: ApiError | None = None
         # Go's encoder begins each built-in object so, and each custom one in the other order: no need to look further.
         kind_first = f'{{"kind":"{resource.kind}","apiVersion":"{resource.api_version}",'
         version_first = f'{{"apiVersion":"{resource.api_version}","kind":"{resource.kind}",'
         self._beginnings = (kind_first.encode(), version_first.encode())
         self._identity = (resource.api_version, resource.kind)
 
-    def read(self, stream: Stream, silence: float, deadlines: Deadlines) -> None:
-        """Take the events from this stream."""
-        self._frames = self._read(
-            split_lines(not_silent(stream.chunks(), self._request, silence, deadlines), self._request)
-        )
+    async def frames(self) -> list[Frame]:
+        """The events that came next, bookmarks too, for readers that keep bytes; none at the end.
 
-    async def _read(self, lines: AsyncIterator[bytes]) -> AsyncIterator[Frame]:
-        async for line in lines:
-            try:
-                frame = _frame(line)
-            except UNREADABLE as error:
-                self._skip(f"what came is no event: {error}")
-                continue
-            if frame.type == "ERROR":
-                raise error_from_body(self._request, _INTERNAL_ERROR, bytes(frame.object))
-            yield frame
-
-    def frames(self) -> AsyncIterator[Frame]:
-        """The events as they come, bookmarks too and nothing decoded, for readers that keep bytes."""
-        return self._frames
+        Nothing of their objects is decoded here, so `resource_version` does not follow them.
+        """
+        frames: list[Frame] = []
+        while not frames:
+            if self._error is not None:
+                raise self._error
+            lines = await self._lines.lines()
+            if not lines:
+                break
+            for line in lines:
+                try:
+                    frame = _frame(line)
+                except UNREADABLE as error:
+                    self._skip(f"what came is no event: {error}")
+                    continue
+                if frame.type == "ERROR":  # the last thing that a server says: what came before is handed out first
+                    self._error = error_from_body(self._request, _INTERNAL_ERROR, bytes(frame.object))
+                    break
+                if frame.type == "BOOKMARK" and self._silence_after_bookmark is not None:
+                    # Not every kind has them (core/v1 Events do not), so silence means something only from here on.
+                    self._lines.silence = self._silence_after_bookmark
+                frames.append(frame)
+        return frames
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> WatchEvent[K]:
         while True:
-            frame = await anext(self._frames)
+            if not self._waiting:
+                self._waiting.extend(await self.frames())
+            if not self._waiting:
+                raise StopAsyncIteration
+            frame = self._waiting.popleft()
             try:
                 obj = self._decode(frame)
                 self.resource_version = obj.metadata.resource_version or self.resource_version
@@ -122,12 +142,7 @@ class Watch(Generic[K]):
 
     def _skip(self, why: str) -> None:
         self.skipped += 1
-        _log.warning("skipped an event of %s: %s", self._request, why)
+        _log.warning("skipped an event of %s: %s", self._request, one_line(why))
 
 
 _frame = msgspec.json.Decoder(Frame).decode
-
-
-async def _no_frames() -> AsyncIterator[Frame]:
-    raise TrimtabError("a watch is read inside `async with client.watch(...) as events:`")
-    yield  # pyright: ignore[reportUnreachable]

@@ -5,13 +5,14 @@ by hand, what one computes with: quantities, durations, times, selectors, owner 
 Nothing here knows of a server.
 """
 
-from trimtab.kube.base import Resource, Struct
+from trimtab.kube.base import Struct
 from trimtab.kube.conditions import find_condition, is_condition_true, remove_condition, set_condition
 from trimtab.kube.duration import format_duration, parse_duration
 from trimtab.kube.dynamic import Dynamic, dynamic
 from trimtab.kube.fieldselectors import FieldSelector
 from trimtab.kube.intorstring import scaled
 from trimtab.kube.invalid import InvalidValueError
+from trimtab.kube.kinds import Resource
 from trimtab.kube.objects import Object
 from trimtab.kube.owners import controller_of, is_controlled_by, is_owned_by, owner_reference, set_owner
 from trimtab.kube.quantity import Quantity

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import msgspec
 
-from trimtab.kube.base import Resource, ResourceClass
 from trimtab.kube.editing import lay_over
+from trimtab.kube.kinds import Resource, ResourceClass
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.kube.reading import as_go_reads
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from trimtab.kube.invalid import InvalidValueError
 
 if TYPE_CHECKING:
-    from trimtab.kube.base import IntOrString
+    from trimtab.kube.hints import IntOrString
 
 _PERCENT: Final = re.compile(r"([+-]?[0-9]{1,18})%")
 

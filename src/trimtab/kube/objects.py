@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import field
 
-from trimtab.kube.base import ResourceClass, Struct
+from trimtab.kube.base import Struct
+from trimtab.kube.kinds import ResourceClass
 from trimtab.kube.meta.v1 import ObjectMeta
 
 

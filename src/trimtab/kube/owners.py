@@ -8,7 +8,7 @@ from trimtab.kube.invalid import InvalidValueError
 from trimtab.kube.meta.v1 import OwnerReference
 
 if TYPE_CHECKING:
-    from trimtab.kube.base import Resource
+    from trimtab.kube.kinds import Resource
     from trimtab.kube.meta.v1 import ObjectMeta
 
 

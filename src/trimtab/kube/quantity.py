@@ -17,7 +17,7 @@ from trimtab.kube.invalid import InvalidValueError
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from trimtab.kube.base import QuantityLike
+    from trimtab.kube.hints import QuantityLike
 
 Notation: TypeAlias = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 """How a quantity is written: `5M`, `5Mi` or `5e6`."""

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Union, cast, get_args, get_origin
 
 import msgspec
 
-from trimtab.kube.base import MICRO, Default, ListMap, Patch, QuantityLike
+from trimtab.kube.hints import MICRO, Default, ListMap, QuantityLike, Strategic
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _marked(shape: Shape, marks: Iterable[object]) -> Shape:
         match mark:
             case ListMap(keys=keys):
                 shape = replace(shape, keys=keys)
-            case Patch(key=str(key)) if not shape.keys:
+            case Strategic(key=str(key)) if not shape.keys:
                 shape = replace(shape, keys=(key,))
             case Default(value=value):
                 shape = replace(shape, default=value)

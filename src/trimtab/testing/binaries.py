@@ -53,6 +53,8 @@ def cache_folder() -> Path:
 def find(component: str, kubernetes: str) -> Path | None:
     """Find a program without building it."""
     if assets := os.environ.get("KUBEBUILDER_ASSETS"):
+        if not Path(assets).is_dir():
+            raise BinariesMissingError(f"KUBEBUILDER_ASSETS names {assets}, which is no folder: correct or unset it")
         wished = Path(assets) / component
         if os.access(wished, os.X_OK):
             return wished

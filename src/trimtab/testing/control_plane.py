@@ -45,6 +45,10 @@ class ControlPlane:
         users: Mapping[str, Sequence[str]] | None = None,
         announce: Callable[[str], None] | None = None,
     ) -> None:
+        for name in (*components, *(flags or {})):
+            if name not in (*binaries.CORE, *binaries.EXTRAS):
+                known = ", ".join((*binaries.CORE, *binaries.EXTRAS))
+                raise ControlPlaneError(f"{name!r} is no component of a control plane: {known}")
         self.version = binaries.wanted_version(kubernetes_version)
         self.components = tuple(dict.fromkeys((*binaries.CORE, *components)))
         self.authority = CertificateAuthority.create()

@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from trimtab.testing.pki import KeyPair
+from trimtab.testing.pki import Issued
 
 
-def kubeconfig(url: str, authority: bytes, client: KeyPair) -> dict[str, Any]:
+def kubeconfig(url: str, authority: bytes, client: Issued) -> dict[str, Any]:
     """Describe a server and a client certificate for it as a kubeconfig whose current context joins the two."""
     return {
         "apiVersion": "v1",

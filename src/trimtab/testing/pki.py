@@ -18,7 +18,7 @@ _CLOCK_SKEW = timedelta(hours=1)  # certificates are valid from a while ago: clo
 
 
 @dataclass(frozen=True)
-class KeyPair:
+class Issued:
     """A certificate and its private key, both as PEM."""
 
     certificate: bytes
@@ -36,7 +36,7 @@ class KeyPair:
 class CertificateAuthority:
     """Signs certificates for servers and clients that all trust this one authority."""
 
-    def __init__(self, pair: KeyPair) -> None:
+    def __init__(self, pair: Issued) -> None:
         self._certificate = x509.load_pem_x509_certificate(pair.certificate)
         key = serialization.load_pem_private_key(pair.key, password=None)
         if not isinstance(key, ec.EllipticCurvePrivateKey):
@@ -73,7 +73,7 @@ class CertificateAuthority:
         """The authority's certificate as PEM: what clients and servers trust."""
         return self.pair.certificate
 
-    def issue_server(self, *hosts: str, valid_for: timedelta = _LEAF_LIFE) -> KeyPair:
+    def issue_server(self, *hosts: str, valid_for: timedelta = _LEAF_LIFE) -> Issued:
         """Issue a certificate for a server that is reached under these names and addresses.
 
         A negative `valid_for` makes a certificate that has already expired.
@@ -81,7 +81,7 @@ class CertificateAuthority:
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0])])
         return self._issue(name, ExtendedKeyUsageOID.SERVER_AUTH, valid_for, [_general_name(host) for host in hosts])
 
-    def issue_client(self, user: str, groups: Sequence[str] = (), *, valid_for: timedelta = _LEAF_LIFE) -> KeyPair:
+    def issue_client(self, user: str, groups: Sequence[str] = (), *, valid_for: timedelta = _LEAF_LIFE) -> Issued:
         """Issue a certificate for a client: to Kubernetes its common name is the user, its organizations the groups.
 
         A negative `valid_for` makes a certificate that has already expired.
@@ -96,7 +96,7 @@ class CertificateAuthority:
         usage: x509.ObjectIdentifier,
         valid_for: timedelta,
         names: Sequence[x509.GeneralName],
-    ) -> KeyPair:
+    ) -> Issued:
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
             _builder(subject, key, issuer=self._certificate.subject, issuer_key=self._key, valid_for=valid_for)
@@ -137,8 +137,8 @@ def _general_name(host: str) -> x509.GeneralName:
         return x509.DNSName(host)
 
 
-def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> KeyPair:
+def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> Issued:
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    return KeyPair(certificate.public_bytes(serialization.Encoding.PEM), private)
+    return Issued(certificate.public_bytes(serialization.Encoding.PEM), private)

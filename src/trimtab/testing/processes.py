@@ -1,5 +1,6 @@
 """Child processes that end when we do, however we end: servers with a log, that can be killed, paused and restarted."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -58,7 +59,8 @@ class ProcessGroup:
 
     def close(self) -> None:
         """End the whole group, at once."""
-        os.killpg(self._guard.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # somebody has killed them all before
+            os.killpg(self._guard.pid, signal.SIGKILL)
         for process in (self._guard, *self._processes):
             process.communicate()
 

@@ -1,5 +1,6 @@
 """The processes of one control plane and the folder they live in, from their first start to their end."""
 
+import contextlib
 import http.client
 import shutil
 import ssl
@@ -36,28 +37,32 @@ class Stack:
     ) -> None:
         self._nodes = nodes
         self._folder = Path(tempfile.mkdtemp(prefix="trimtab-control-plane-"))
-        self.data = self._folder / "data"
-        self.logs = self._folder / "logs"
-        self.data.mkdir(mode=0o700)
-        self.logs.mkdir()
-        listeners = [component for component in programs if component in LISTENERS]
-        self._ports = dict(zip(listeners, free_ports(len(listeners)), strict=True))
-        self.url = f"https://{HOST}:{self._ports['kube-apiserver']}"
-        files = Files.write(self.data, self.url, authority, tokens)
-        self._tls = ssl.create_default_context(cafile=files.authority)
-        self._tls.load_cert_chain(*authority.issue_client("admin", [MASTERS]).write(self.data, "admin"))
-        self._group = ProcessGroup(self._folder)
-        self.servers = {
-            component: Server(
-                component,
-                command(component, program, self._ports, files, flags.get(component, ())),
-                group=self._group,
-                folder=self.data,
-                log=self.logs / f"{component}.log",
-                ready=lambda component=component: self._is_ready(component),
-            )
-            for component, program in programs.items()
-        }
+        with contextlib.ExitStack() as undo:
+            undo.callback(shutil.rmtree, self._folder)
+            self.data = self._folder / "data"
+            self.logs = self._folder / "logs"
+            self.data.mkdir(mode=0o700)
+            self.logs.mkdir()
+            listeners = [component for component in programs if component in LISTENERS]
+            self._ports = dict(zip(listeners, free_ports(len(listeners)), strict=True))
+            self.url = f"https://{HOST}:{self._ports['kube-apiserver']}"
+            files = Files.write(self.data, self.url, authority, tokens)
+            self._tls = ssl.create_default_context(cafile=files.authority)
+            self._tls.load_cert_chain(*authority.issue_client("admin", [MASTERS]).write(self.data, "admin"))
+            self._group = ProcessGroup(self._folder)
+            undo.callback(self._group.close)
+            self.servers = {
+                component: Server(
+                    component,
+                    command(component, program, self._ports, files, flags.get(component, ())),
+                    group=self._group,
+                    folder=self.data,
+                    log=self.logs / f"{component}.log",
+                    ready=lambda component=component: self._is_ready(component),
+                )
+                for component, program in programs.items()
+            }
+            undo.pop_all()
 
     def start(self) -> None:
         """Start the servers, each once the one it stands on is ready; wait for all."""

@@ -66,7 +66,7 @@ def test_in_a_pod(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kubeconfig(home / ".kube/config", cluster={"server": "https://home"})
     pod = Config(server="https://pod")
     monkeypatch.setattr("trimtab.client.config.loading.in_cluster", lambda _: True)
-    monkeypatch.setattr("trimtab.client.config.loading.in_cluster_config", lambda _: pod)
+    monkeypatch.setattr("trimtab.client.config.loading.in_cluster_config", lambda _, **__: pod)
     assert load_config() is pod
     assert load_config(context="c").server == "https://home"
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig(home / "listed", cluster={"server": "https://listed"})))
@@ -172,6 +172,24 @@ def test_the_proxy_of_the_environment_and_of_the_cluster(home: Path, monkeypatch
     assert load_config(kubeconfig(path, cluster=both)).proxy == "http://cluster:2"
 
 
+@pytest.mark.parametrize("server", ["", "k:6443", "https://k/a b", "https://k/é", "https://me:hush@k", "https://k:0"])
+def test_a_configuration_made_by_hand_needs_a_usable_server_too(server: str) -> None:
+    with pytest.raises(ConfigError, match=r"^the given configuration has .*server") as error:
+        Config(server=server)
+    assert "hush" not in str(error.value)
+
+
+async def test_the_clock_given_tells_when_a_token_is_read_again(home: Path) -> None:
+    (home / "token").write_text("one")
+    now = 0.0
+    config = load_config(kubeconfig(home / "config", user={"tokenFile": "token"}), clock=lambda: now)
+    first = await config.credentials.proof()
+    (home / "token").write_text("two")
+    assert await config.credentials.proof() is first
+    now = 50.0
+    assert (await config.credentials.proof()).headers == {"Authorization": "Bearer two"}
+
+
 def data(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
@@ -193,7 +211,25 @@ UNUSABLE: list[tuple[str, dict[str, Any], str]] = [
     (
         "password in the URL",
         {"cluster": {"server": "https://me:hush@k"}},
-        "context c of ~/config: cluster 'k' has a user in its server's URL; write it under users",
+        "context c of ~/config: cluster 'k' has a user in its server's URL; write it under users, or into credentials",
+    ),
+    (
+        "password in what is no URL",
+        {"cluster": {"server": "https://me:hush@[k"}},
+        "context c of ~/config: cluster 'k' has the server '[k', which is not an http:// or https:// URL",
+    ),
+    *(
+        (
+            f"server {server!a}",
+            {"cluster": {"server": server}},
+            f"context c of ~/config: cluster 'k' has the server {shown!r}, with a character that no URL has",
+        )
+        for server, shown in [
+            ("https://h:1/a b", "https://h:1/a b"),
+            ("https://h:1/é", "https://h:1/é"),
+            ("https://h\n", "https://h"),
+            ("https://h/\x7f", "https://h/"),
+        ]
     ),
     ("no server", {"cluster": {"server": None}}, "context c of ~/config: cluster 'k' has no server"),
     *(

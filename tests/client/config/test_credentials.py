@@ -173,7 +173,7 @@ async def test_many_401s_cause_one_mint_and_all_learn_of_it() -> None:
 async def test_a_server_that_refuses_everybody_does_not_cause_a_mint_a_request() -> None:
     clock = Clock()
     mint = Mint(clock)
-    credentials = Minting(mint, now=clock)
+    credentials = Minting(mint, clock=clock)
     assert await credentials.rejected(await credentials.proof())
     assert not await credentials.rejected(await credentials.proof())
     clock.time += 10
@@ -192,22 +192,69 @@ async def test_all_who_wait_hear_of_a_failure_and_the_next_tries_anew() -> None:
     assert await authorization(credentials) == "Bearer token-2"
 
 
-async def test_one_who_gives_up_leaves_the_mint_to_the_others_and_the_last_ends_it() -> None:
+async def test_a_wall_clock_that_is_set_back_does_not_keep_a_refused_proof() -> None:
+    wall, clock = Clock(), Clock()
+    credentials = Minting(Mint(wall), now=wall, clock=clock)
+    assert await credentials.rejected(await credentials.proof())
+    wall.time -= 3600
+    clock.time += 10
+    assert await credentials.rejected(await credentials.proof())
+
+
+async def given_up(credentials: Minting) -> None:
+    """A request whose time is up while it waits for its credentials."""
+    waiting = asyncio.create_task(credentials.proof())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    assert waiting.cancelled()
+
+
+async def test_a_mint_outlives_those_who_wait_and_the_next_finds_what_came_of_it() -> None:
     mint = Mint(Clock())
     credentials = Minting(mint)
     mint.gate.clear()
-    one, other = (asyncio.create_task(credentials.proof()) for _ in range(2))
+    await given_up(credentials)
+    await given_up(credentials)
+    joined = asyncio.create_task(credentials.proof())
     await asyncio.sleep(0)
-    one.cancel()
-    await asyncio.wait([one])
-    assert mint.cancelled == 0
-    other.cancel()
-    await asyncio.wait([other])
-    third = asyncio.create_task(credentials.proof())
+    mint.gate.set()
+    assert await credentials.proof() is await joined
+    assert (mint.runs, mint.cancelled) == (1, 0)
+
+
+async def test_a_mint_that_fails_when_nobody_waits_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    mint = Mint(Clock())
+    mint.error = ConfigError("no luck")
+    credentials = Minting(mint)
+    mint.gate.clear()
+    await given_up(credentials)
+    mint.gate.set()
+    assert credentials._run
+    await asyncio.wait([credentials._run])
+    assert [(r.levelname, r.message, r.exc_info) for r in caplog.records] == [("WARNING", "no luck", None)]
+    mint.error = None
+    assert await authorization(credentials) == "Bearer token-2"
+
+
+async def test_closing_ends_a_mint_that_nobody_waits_for() -> None:
+    mint = Mint(Clock())
+    credentials = Minting(mint)
+    await credentials.close()
+    mint.gate.clear()
+    waiting = asyncio.create_task(credentials.proof())
     await asyncio.sleep(0)
+    await credentials.close()
+    assert mint.cancelled == 0, "another client has the same credentials"
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    closing = asyncio.create_task(credentials.close())
+    await asyncio.sleep(0)
+    late = asyncio.create_task(credentials.proof())
+    await closing
     assert mint.cancelled == 1
     mint.gate.set()
-    assert (await third).headers["Authorization"] == "Bearer token-2"
+    assert (await late).headers["Authorization"] == "Bearer token-2", "who comes while it ends starts another"
 
 
 async def test_an_equal_proof_stays_the_same_object() -> None:

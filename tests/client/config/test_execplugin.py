@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -42,9 +44,13 @@ def printing(status: Any, version: str = V1, kind: str = "ExecCredential") -> st
     return f"print({json.dumps(json.dumps({'apiVersion': version, 'kind': kind, 'status': status}))})"
 
 
-def plugin(command: str, *, timeout: float = 30.0, terminals: tuple[int, ...] = (), **fields: Any) -> Plugin:
+def plugin(
+    command: str, *, timeout: float = 30.0, patience: float = 60.0, terminals: tuple[int, ...] = (), **fields: Any
+) -> Plugin:
     spec = Exec(**{"api_version": V1, "interactive_mode": "Never", "command": command, **fields})
-    return Plugin(spec, "user 'u'", lambda: CLUSTER, timeout=timeout, is_terminal=lambda fd: fd in terminals)
+    return Plugin(
+        spec, "user 'u'", lambda: CLUSTER, timeout=timeout, patience=patience, is_terminal=lambda fd: fd in terminals
+    )
 
 
 async def failure(made: Plugin) -> str:
@@ -242,7 +248,19 @@ def running(command: str) -> int:
     return count
 
 
-HANGS = "import subprocess; subprocess.run([sys.executable, '-SEc', 'import time; time.sleep(300)', sys.argv[0]])"
+def end_all(command: str) -> None:
+    for words in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if command.encode() in words.read_bytes().split(b"\0"):
+                os.kill(int(words.parent.name), signal.SIGKILL)
+
+
+CHILD = (
+    "import subprocess\n"
+    "child = subprocess.Popen([sys.executable, '-SEc', 'import time; time.sleep(300)', sys.argv[0]]{})\n"
+    "open(sys.argv[0] + '.up', 'w').close()"
+)
+HANGS = CHILD.format("") + "\nchild.wait()"
 on_linux = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="counts processes in /proc")
 
 
@@ -254,13 +272,71 @@ async def test_a_plugin_that_hangs_is_ended_with_its_children(script: Script) ->
 
 
 @on_linux
-async def test_when_nobody_waits_any_more_the_plugin_is_ended(script: Script) -> None:
+@pytest.mark.parametrize("ending", ["", "sys.exit(1)"], ids=["in good order", "in failure"])
+async def test_a_child_that_outlives_its_plugin_is_ended(script: Script, ending: str) -> None:
+    """It holds the pipes, so the plugin, which has exited, is not over."""
+    command = script(f"{CHILD.format('')}\n{printing({'token': 't'})}\n{ending}")
+    assert await failure(plugin(command, timeout=2)) == "it did not finish within 2 s"
+    await eventually(lambda: not running(command))
+
+
+@on_linux
+async def test_what_a_plugin_leaves_behind_on_purpose_is_ended_only_if_it_failed(script: Script) -> None:
+    child = CHILD.format(", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL")
+    command = script(f"{child}\n{printing({'token': 't'})}")
+    await plugin(command).mint()
+    assert running(command) == 1, "an agent that keeps a password, perhaps"
+    end_all(command)
+    await eventually(lambda: not running(command))
+    assert await failure(plugin(script(f"{child}\nsys.exit(1)"))) == "it failed with exit code 1"
+    await eventually(lambda: not running(command))
+
+
+@on_linux
+async def test_closing_the_credentials_ends_the_plugin(script: Script) -> None:
     command = script(HANGS)
-    waiting = asyncio.create_task(Minting(plugin(command).mint).proof())
+    credentials = Minting(plugin(command).mint)
+    waiting = asyncio.create_task(credentials.proof())
     await eventually(lambda: running(command) == 2)
     waiting.cancel()
     await asyncio.wait([waiting])
+    assert running(command) == 2, "it goes on for the next who asks"
+    await credentials.close()
     await eventually(lambda: not running(command))
+
+
+def test_the_end_of_the_event_loop_is_the_end_of_the_plugin(script: Script) -> None:
+    command = script(HANGS)
+
+    async def main() -> None:
+        waiting = asyncio.create_task(Minting(plugin(command).mint).proof())
+        await eventually(lambda: Path(f"{command}.up").exists())
+        waiting.cancel()
+        await asyncio.wait([waiting])
+
+    asyncio.run(main())
+    if Path("/proc/self/cmdline").exists():
+        asyncio.run(eventually(lambda: not running(command)))
+    gc.collect()  # a transport that was left open would complain of the closed loop
+
+
+async def test_people_are_told_once_what_is_waited_for(script: Script, caplog: pytest.LogCaptureFixture) -> None:
+    made = plugin(script(printing({"token": "t"})), patience=0)
+    await made.mint()
+    assert caplog.messages == [f"waiting for {made._name} to finish; it has 30 s"]
+
+
+async def test_nobody_is_told_of_a_plugin_that_has_finished(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.get_running_loop()
+    timers: dict[float, asyncio.TimerHandle] = {}
+
+    def call_later(delay: float, *arguments: Any) -> asyncio.TimerHandle:
+        timers[delay] = asyncio.BaseEventLoop.call_later(loop, delay, *arguments)
+        return timers[delay]
+
+    monkeypatch.setattr(loop, "call_later", call_later)
+    await plugin(script(printing({"token": "t"})), patience=77).mint()
+    assert timers[77].cancelled()
 
 
 @on_linux

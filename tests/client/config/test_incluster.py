@@ -112,6 +112,23 @@ def test_a_broken_mount(mount: Mount, name: str, content: bytes | None, message:
     assert str(error.value) == message.format(path)
 
 
+@pytest.mark.parametrize(
+    "environ", [{"KUBERNETES_SERVICE_PORT": "tcp://10.0.0.1:443"}, {"KUBERNETES_SERVICE_HOST": "a b"}]
+)
+def test_an_address_that_is_none(mount: Mount, environ: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=r"^the in-cluster service account: KUBERNETES_SERVICE_HOST with \S+ has the"):
+        in_cluster_config({**ENVIRON, **environ}, mount.folder)
+
+
+async def test_the_clock_given_tells_when_the_token_is_read_again(mount: Mount) -> None:
+    now = 0.0
+    credentials = in_cluster_config(ENVIRON, mount.folder, clock=lambda: now).credentials
+    mount.rotate("token-1")
+    assert (await credentials.proof()).headers == {"Authorization": "Bearer token-0"}
+    now = 50.0
+    assert (await credentials.proof()).headers == {"Authorization": "Bearer token-1"}
+
+
 def test_a_mount_without_a_namespace(mount: Mount) -> None:
     (mount.folder / "namespace").unlink()
     assert in_cluster_config(ENVIRON, mount.folder).namespace is None

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +13,7 @@ from trimtab.client.config.credentials import Credentials, Fixed, Minting, Proof
 from trimtab.client.config.errors import ConfigError, read_file, shown
 from trimtab.client.config.execplugin import ClusterInfo, Plugin
 from trimtab.client.config.kubeconfig import Cluster, Context, Entry, Kubeconfig, User
-from trimtab.client.config.model import Config, Impersonate
+from trimtab.client.config.model import Config, Impersonate, check_server
 from trimtab.client.config.proxy import check_proxy, proxy_from_environment
 from trimtab.client.config.tls import TLS, KeyPair
 from trimtab.errors import one_line
@@ -22,8 +23,10 @@ T = TypeVar("T")
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 
 
-def config_of_context(kubeconfig: Kubeconfig, name: str | None = None) -> Config:
-    """Return what the context called `name`, or the current one, says."""
+def config_of_context(
+    kubeconfig: Kubeconfig, name: str | None = None, *, clock: Callable[[], float] = time.monotonic
+) -> Config:
+    """Return what the context called `name`, or the current one, says. `clock` tells what is due to be read again."""
     context = _context(kubeconfig, name)
     source = f"context {one_line(context.name)} of {shown(context.file)}"
     cluster = _referred(kubeconfig.clusters.get(context.value.cluster), "cluster", context.value.cluster, source)
@@ -38,7 +41,7 @@ def config_of_context(kubeconfig: Kubeconfig, name: str | None = None) -> Config
         else proxy_from_environment(server, os.environ)
     )
     encrypted = server.startswith("https:")
-    tls = _tls(cluster, where) if encrypted else TLS()
+    tls = _tls(cluster, where, clock) if encrypted else TLS()
     who = f"{source}: user {context.value.user!r}"
     return Config(
         server=server,
@@ -47,7 +50,7 @@ def config_of_context(kubeconfig: Kubeconfig, name: str | None = None) -> Config
         context=context.name,
         tls=tls,
         # As kubectl does, nothing secret is shown to a server that is reached in the clear.
-        credentials=_credentials(user, who, _cluster_info(cluster, server, tls)) if encrypted else Fixed(),
+        credentials=_credentials(user, who, _cluster_info(cluster, server, tls), clock) if encrypted else Fixed(),
         proxy=proxy,
         impersonate=_impersonate(user, who),
         compress=not cluster.disable_compression,
@@ -78,22 +81,11 @@ def _referred(entry: Entry[T] | None, what: str, name: str, source: str) -> T:
 
 
 def _server(cluster: Cluster, origin: str) -> str:
-    if not cluster.server:
-        raise ConfigError(f"{origin} has no server")
-    try:
-        url = urlsplit(cluster.server)
-        usable = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
-    except ValueError:
-        url, usable = urlsplit(""), False
-    if not usable:
-        server = one_line(cluster.server, 80)
-        raise ConfigError(f"{origin} has the server {server!r}, which is not an http:// or https:// URL")
-    if url.username is not None:
-        raise ConfigError(f"{origin} has a user in its server's URL; write it under users")
-    return url._replace(query="", fragment="").geturl().rstrip("/")
+    check_server(cluster.server, origin)
+    return urlsplit(cluster.server)._replace(query="", fragment="").geturl().rstrip("/")
 
 
-def _tls(cluster: Cluster, where: str) -> TLS:
+def _tls(cluster: Cluster, where: str, clock: Callable[[], float]) -> TLS:
     origin = f"{where}: certificate-authority"
     ca = _content(cluster.certificate_authority, cluster.certificate_authority_data, origin)
     return TLS(
@@ -102,10 +94,11 @@ def _tls(cluster: Cluster, where: str) -> TLS:
         insecure=cluster.insecure_skip_tls_verify,
         server_name=cluster.tls_server_name or None,
         origin=f"{origin} {shown(Path(cluster.certificate_authority))}" if cluster.certificate_authority else origin,
+        clock=clock,
     )
 
 
-def _credentials(user: User, who: str, cluster: Callable[[], ClusterInfo]) -> Credentials:
+def _credentials(user: User, who: str, cluster: Callable[[], ClusterInfo], clock: Callable[[], float]) -> Credentials:
     has_token = bool(user.token or user.token_file)
     has_password = bool(user.username or user.password)
     has_certificate = bool(user.client_certificate or user.client_certificate_data)
@@ -113,9 +106,9 @@ def _credentials(user: User, who: str, cluster: Callable[[], ClusterInfo]) -> Cr
         raise ConfigError(f"{who} has both a token and a username; keep one")
     if has_token or has_password or has_certificate:  # each of them outranks a plugin
         load = _proof_loader(user, who)
-        return Rotating(load) if user.token_file or user.client_certificate else Fixed(load())
+        return Rotating(load, clock=clock) if user.token_file or user.client_certificate else Fixed(load())
     if user.exec is not None:
-        return Minting(Plugin(user.exec, who, cluster).mint)
+        return Minting(Plugin(user.exec, who, cluster).mint, clock=clock)
     if user.auth_provider is not None:
         name = one_line(user.auth_provider.name, 80)
         raise ConfigError(f"{who} has the auth-provider {name!r}, which Kubernetes replaced; use an exec plugin")

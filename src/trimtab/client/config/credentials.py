@@ -47,6 +47,9 @@ class Credentials(ABC):
         Raises ConfigError where the reason can be told, such as a client certificate that has expired.
         """
 
+    async def close(self) -> None:  # noqa: B027  # most have nothing to end
+        """End what is under way and nobody waits for. They can be used again."""
+
 
 class Fixed(Credentials):
     """Credentials that never change: nobody's, a token, a password, a certificate."""
@@ -120,17 +123,25 @@ class Minted:
 class Minting(Credentials):
     """Credentials that `mint` makes when there are none, when they have expired, and after a 401.
 
-    However many requests wait, one mint is under way, and all of them get its outcome. When the last of them gives up,
-    it is cancelled.
+    However many requests wait, one mint is under way, and all of them get its outcome. It outlives them: a person who
+    logs in with a browser takes longer than a request may, and the next request finds what came of it.
     """
 
-    def __init__(self, mint: Callable[[], Awaitable[Minted]], *, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        mint: Callable[[], Awaitable[Minted]],
+        *,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._mint = mint
-        self._now = now
+        self._now = now  # an expiry is a date
+        self._clock = clock
         self._proof: Proof | None = None
         self._fresh_until = 0.0
         self._forced = float("-inf")
-        self._run: _Run | None = None
+        self._run: asyncio.Task[Proof] | None = None
+        self._waiting = 0
 
     def __repr__(self) -> str:
         return f"Minting({self._proof})"
@@ -144,26 +155,37 @@ class Minting(Credentials):
     async def rejected(self, proof: Proof) -> bool:
         """Mint again, unless that was done since."""
         if proof is self._proof:
-            if self._run is None or self._run.task.done():  # else join it
-                if self._now() < self._forced + _PAUSE:
+            if self._run is None or self._run.done():  # else join it
+                if self._clock() < self._forced + _PAUSE:
                     return False
-                self._forced = self._now()
+                self._forced = self._clock()
             await self._renewed()
         return proof is not self._proof
 
+    async def close(self) -> None:
+        """End the mint under way, unless somebody waits for it: another client may have these credentials too."""
+        run = self._run
+        if run is not None and not self._waiting:
+            self._run = None  # who comes while it ends must not join it
+            run.cancel()
+            await asyncio.wait([run])
+
     async def _renewed(self) -> Proof:
         run = self._run
-        if run is None or run.task.done():
-            run = self._run = _Run(asyncio.create_task(self._renew()))
-        run.waiting += 1
+        if run is None or run.done():
+            run = self._run = asyncio.create_task(self._renew())
+            run.add_done_callback(self._ended)
+        self._waiting += 1
         try:
-            return await asyncio.shield(run.task)
+            await asyncio.wait([run])  # which does not cancel it when this task is cancelled
         finally:
-            run.waiting -= 1
-            if not run.waiting:
-                run.task.cancel()
-                if self._run is run:
-                    self._run = None
+            self._waiting -= 1
+        return run.result()
+
+    def _ended(self, run: asyncio.Task[Proof]) -> None:
+        error = None if run.cancelled() else run.exception()
+        if error is not None and not self._waiting:
+            _log.warning("%s", error, exc_info=None if isinstance(error, ConfigError) else error)
 
     async def _renew(self) -> Proof:
         minted = await self._mint()
@@ -172,14 +194,6 @@ class Minting(Credentials):
         if self._proof is None or minted.proof != self._proof:
             self._proof = minted.proof
         return self._proof
-
-
-@dataclass(slots=True)
-class _Run:
-    """A mint under way, and how many wait for it."""
-
-    task: asyncio.Task[Proof]
-    waiting: int = 0
 
 
 def bearer(token: str, origin: str = "the token") -> dict[str, str]:

@@ -9,7 +9,7 @@ import logging
 import os
 import shutil
 import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +30,7 @@ _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
 _MODES = ("Never", "IfAvailable", "Always")
 
 _TIMEOUT = 300.0  # longer than the three minutes that plugins which open a browser wait for their person
+_PATIENCE = 5.0  # seconds, then people are told what is being waited for
 _LARGEST_ANSWER = 1 << 20
 _STDERR_KEPT = 4096
 
@@ -72,6 +73,7 @@ class Plugin:
         cluster: Callable[[], ClusterInfo],
         *,
         timeout: float = _TIMEOUT,
+        patience: float = _PATIENCE,
         is_terminal: Callable[[int], bool] = os.isatty,
     ) -> None:
         if not plugin.command:
@@ -90,6 +92,7 @@ class Plugin:
         self._name = f"{who}: exec plugin {one_line(plugin.command)!r}"
         self._cluster = cluster
         self._timeout = timeout
+        self._patience = patience
         self._is_terminal = is_terminal
 
     def __repr__(self) -> str:
@@ -147,32 +150,34 @@ class Plugin:
         Where somebody sits at a terminal, the plugin has it for its questions. Elsewhere its standard error is kept
         short, for the log and for the error if it fails.
         """
-        process = await self._start(environ, interactive=interactive)
+        transport, run = await self._start(environ, interactive=interactive)
+        loop = asyncio.get_running_loop()
+        told = loop.call_later(
+            self._patience, _log.warning, "waiting for %s to finish; it has %g s", self._name, self._timeout
+        )
         try:
             async with asyncio.timeout(self._timeout):
-                stdout, stderr, code = await asyncio.gather(
-                    _read_end(process.stdout, _LARGEST_ANSWER + 1),
-                    _read_end(process.stderr, _STDERR_KEPT),
-                    process.wait(),
-                )
+                await run.ended.wait()
         except TimeoutError:
             raise ConfigError(f"{self._name} did not finish within {self._timeout:g} s") from None
         finally:
-            await _end(process, group=not interactive)
-        said = one_line(stderr.decode(errors="replace"))
-        if code:
+            told.cancel()
+            await _end(transport, run, group=not interactive)
+        said = one_line(run.stderr.decode(errors="replace"))
+        if code := transport.get_returncode():
             ending = f"exit code {code}" if code > 0 else f"signal {-code}"
             raise ConfigError(f"{self._name} failed with {ending}" + (f": {said}" if said else ""))
-        if len(stdout) > _LARGEST_ANSWER:
+        if len(run.stdout) > _LARGEST_ANSWER:
             raise ConfigError(f"{self._name} printed more than {_LARGEST_ANSWER >> 20} MiB")
         if said:
             _log.warning("%s says: %s", self._name, said)
-        return stdout
+        return run.stdout
 
-    async def _start(self, environ: dict[str, str], *, interactive: bool) -> Process:
+    async def _start(self, environ: dict[str, str], *, interactive: bool) -> tuple[asyncio.SubprocessTransport, "_Run"]:
         watched = self._is_terminal(2)
         starting = asyncio.ensure_future(
-            asyncio.create_subprocess_exec(
+            asyncio.get_running_loop().subprocess_exec(
+                _Run,
                 self._program(),
                 *self._plugin.args,
                 env=environ,
@@ -190,7 +195,7 @@ class Plugin:
             raise ConfigError(f"{self._name} cannot be run: {error}") from error
         except asyncio.CancelledError:  # asyncio alone would end the plugin, and leave its children
             with contextlib.suppress(OSError, ValueError):
-                await _end(await starting, group=not interactive)
+                await _end(*await starting, group=not interactive)
             raise
 
     def _program(self) -> str:
@@ -204,23 +209,39 @@ class Plugin:
         return program
 
 
-async def _read_end(stream: asyncio.StreamReader | None, keep: int) -> bytes:
-    """Read a stream to its end and return the last of it: that is where errors stand."""
-    end = b""
-    while stream is not None and (chunk := await stream.read(1 << 16)):
-        end = (end + chunk)[-keep:]
-    return end
+class _Run(asyncio.SubprocessProtocol):
+    """What a program prints: the end of it, which is where errors stand."""
 
+    def __init__(self) -> None:
+        self.stdout = b""
+        self.stderr = b""
+        self.exited = asyncio.Event()
+        self.ended = asyncio.Event()  # it has exited, and nobody else holds its pipes
 
-async def _end(process: Process, *, group: bool) -> None:
-    """Leave no process behind, whatever happened."""
-    if process.returncode is not None:
-        return
-    with contextlib.suppress(ProcessLookupError):
-        if group:
-            os.killpg(process.pid, signal.SIGKILL)
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 1:
+            self.stdout = (self.stdout + data)[-_LARGEST_ANSWER - 1 :]
         else:
-            process.kill()
-    with contextlib.suppress(TimeoutError):  # where a child lives on, with the pipe in its hands
-        async with asyncio.timeout(1):
-            await process.communicate()
+            self.stderr = (self.stderr + data)[-_STDERR_KEPT:]
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # named as asyncio has it
+        self.ended.set()
+
+
+async def _end(transport: asyncio.SubprocessTransport, run: _Run, *, group: bool) -> None:
+    """Close the pipes; after a failure, leave no process behind: a success may have started an agent on purpose."""
+    try:
+        if not run.ended.is_set() or transport.get_returncode():
+            with contextlib.suppress(ProcessLookupError):
+                if group:  # also where the plugin itself has exited: a child of it lives on
+                    os.killpg(transport.get_pid(), signal.SIGKILL)
+                else:
+                    transport.kill()
+            await asyncio.wait_for(run.exited.wait(), 1)
+    except TimeoutError:  # the kernel does not let go of it
+        _log.warning("process %d was killed and does not end", transport.get_pid())
+    finally:
+        transport.close()

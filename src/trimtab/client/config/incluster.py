@@ -1,11 +1,12 @@
 """The configuration of a Pod: the service account that the kubelet mounts into it."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from trimtab.client.config.credentials import Proof, Rotating, bearer
 from trimtab.client.config.errors import FileMissingError, read_file
-from trimtab.client.config.model import Config
+from trimtab.client.config.model import Config, check_server
 from trimtab.client.config.proxy import proxy_from_environment
 from trimtab.client.config.tls import TLS
 
@@ -18,12 +19,15 @@ def in_cluster(environ: Mapping[str, str], folder: Path = SERVICE_ACCOUNT) -> bo
     return _address(environ) is not None and (folder / "token").is_file()
 
 
-def in_cluster_config(environ: Mapping[str, str], folder: Path = SERVICE_ACCOUNT) -> Config:
+def in_cluster_config(
+    environ: Mapping[str, str], folder: Path = SERVICE_ACCOUNT, *, clock: Callable[[], float] = time.monotonic
+) -> Config:
     """Return the configuration of the Pod around this process; `in_cluster` must be true."""
     address = _address(environ)
     assert address is not None
     host, port = address
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    check_server(server, f"{_SOURCE}: KUBERNETES_SERVICE_HOST with KUBERNETES_SERVICE_PORT")
     what = f"{_SOURCE}: the"
 
     def token() -> Proof:
@@ -38,8 +42,9 @@ def in_cluster_config(environ: Mapping[str, str], folder: Path = SERVICE_ACCOUNT
         tls=TLS(
             ca=lambda: read_file(certificates, f"{what} certificate authority"),
             origin=f"{what} certificate authority {certificates}",
+            clock=clock,
         ),
-        credentials=Rotating(token),
+        credentials=Rotating(token, clock=clock),
         proxy=proxy_from_environment(server, environ),
     )
 

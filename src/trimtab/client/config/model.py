@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from trimtab.client.config.credentials import Credentials, Fixed
+from trimtab.client.config.errors import ConfigError
 from trimtab.client.config.tls import TLS
+from trimtab.errors import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +37,8 @@ class Config:
     """One server, and who talks to it.
 
     `server` is its URL, perhaps with a path before `/api`. `source` says in errors where all this was found. `proxy` is
-    the URL of the proxy to go through, with its password if it has one. `compress`: whether answers may be compressed.
+    the URL of the proxy to go through, with its password if it has one; `proxy_tls` is for reaching an https:// proxy.
+    `compress`: whether answers may be compressed.
     """
 
     server: str
@@ -44,11 +48,33 @@ class Config:
     tls: TLS = field(default_factory=TLS)
     credentials: Credentials = field(default_factory=Fixed)
     proxy: str | None = None
+    proxy_tls: TLS = field(default_factory=TLS)
     impersonate: Impersonate | None = None
     compress: bool = True
 
+    def __post_init__(self) -> None:
+        check_server(self.server, self.source)
+
     def __repr__(self) -> str:
         return f"Config(server={self.server!r}, source={self.source!r}, namespace={self.namespace!r})"
+
+
+def check_server(server: str, origin: str) -> None:
+    """Raise a ConfigError that begins with `origin` unless a server can be reached by this URL."""
+    if not server:
+        raise ConfigError(f"{origin} has no server")
+    shown = one_line(server.rpartition("@")[2], 80)  # without a password
+    if not (server.isascii() and server.isprintable() and " " not in server):
+        raise ConfigError(f"{origin} has the server {shown!r}, with a character that no URL has")
+    try:
+        url = urlsplit(server)
+        usable = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:
+        url, usable = urlsplit(""), False
+    if not usable:
+        raise ConfigError(f"{origin} has the server {shown!r}, which is not an http:// or https:// URL")
+    if url.username is not None:
+        raise ConfigError(f"{origin} has a user in its server's URL; write it under users, or into credentials")
 
 
 _UNRESERVED = frozenset(b"!#$&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")

@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import SET, ListMap, Patch, Resource, Struct
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import SET, ListMap, Strategic
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -79,7 +81,7 @@ class MatchResources(Struct):
 
 class MutatingAdmissionPolicySpec(Struct):
     failure_policy: str | None = None
-    match_conditions: Annotated[list[MatchCondition], ListMap("name"), Patch("merge", "name")] = []
+    match_conditions: Annotated[list[MatchCondition], ListMap("name"), Strategic("merge", "name")] = []
     match_constraints: MatchResources | None = None
     mutations: list[Mutation] = []
     param_kind: ParamKind | None = None
@@ -121,7 +123,7 @@ class MutatingWebhook(Struct):
     admission_review_versions: list[str]
     client_config: WebhookClientConfig = field(default_factory=WebhookClientConfig)
     failure_policy: str | None = None
-    match_conditions: Annotated[list[MatchCondition], ListMap("name"), Patch("merge", "name")] = []
+    match_conditions: Annotated[list[MatchCondition], ListMap("name"), Strategic("merge", "name")] = []
     match_policy: str | None = None
     name: str
     namespace_selector: meta_v1.LabelSelector | None = None
@@ -140,7 +142,7 @@ class MutatingWebhookConfiguration(Object):
         "mutatingwebhookconfigurations",
         namespaced=False,
     )
-    webhooks: Annotated[list[MutatingWebhook], ListMap("name"), Patch("merge", "name")] = []
+    webhooks: Annotated[list[MutatingWebhook], ListMap("name"), Strategic("merge", "name")] = []
 
 
 class Mutation(Struct):
@@ -192,11 +194,11 @@ class TypeChecking(Struct):
 class ValidatingAdmissionPolicySpec(Struct):
     audit_annotations: list[AuditAnnotation] = []
     failure_policy: str | None = None
-    match_conditions: Annotated[list[MatchCondition], ListMap("name"), Patch("merge", "name")] = []
+    match_conditions: Annotated[list[MatchCondition], ListMap("name"), Strategic("merge", "name")] = []
     match_constraints: MatchResources | None = None
     param_kind: ParamKind | None = None
     validations: list[Validation] = []
-    variables: Annotated[list[Variable], ListMap("name"), Patch("merge", "name")] = []
+    variables: Annotated[list[Variable], ListMap("name"), Strategic("merge", "name")] = []
 
 
 class ValidatingAdmissionPolicyStatus(Struct):
@@ -240,7 +242,7 @@ class ValidatingWebhook(Struct):
     admission_review_versions: list[str]
     client_config: WebhookClientConfig = field(default_factory=WebhookClientConfig)
     failure_policy: str | None = None
-    match_conditions: Annotated[list[MatchCondition], ListMap("name"), Patch("merge", "name")] = []
+    match_conditions: Annotated[list[MatchCondition], ListMap("name"), Strategic("merge", "name")] = []
     match_policy: str | None = None
     name: str
     namespace_selector: meta_v1.LabelSelector | None = None
@@ -258,7 +260,7 @@ class ValidatingWebhookConfiguration(Object):
         "validatingwebhookconfigurations",
         namespaced=False,
     )
-    webhooks: Annotated[list[ValidatingWebhook], ListMap("name"), Patch("merge", "name")] = []
+    webhooks: Annotated[list[ValidatingWebhook], ListMap("name"), Strategic("merge", "name")] = []
 
 
 class Validation(Struct):

@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import ListMap, Patch, Resource, Struct
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import ListMap, Strategic
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -53,7 +55,7 @@ class MatchResources(Struct):
 
 class MutatingAdmissionPolicySpec(Struct):
     failure_policy: str | None = None
-    match_conditions: Annotated[list[MatchCondition], ListMap("name"), Patch("merge", "name")] = []
+    match_conditions: Annotated[list[MatchCondition], ListMap("name"), Strategic("merge", "name")] = []
     match_constraints: MatchResources | None = None
     mutations: list[Mutation] = []
     param_kind: ParamKind | None = None

@@ -9,7 +9,9 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import UNSET, field
 
-from trimtab.kube.base import ListMap, Patch, Resource, Struct, Time
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import ListMap, Strategic, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.objects import Object
 
 __all__ = [
@@ -176,7 +178,7 @@ class JSONSchemaProps(Struct):
     x_kubernetes_list_type: str | None = field(default=None, name="x-kubernetes-list-type")
     x_kubernetes_map_type: str | None = field(default=None, name="x-kubernetes-map-type")
     x_kubernetes_preserve_unknown_fields: bool | None = field(default=None, name="x-kubernetes-preserve-unknown-fields")
-    x_kubernetes_validations: Annotated[list[ValidationRule], ListMap("rule"), Patch("merge", "rule")] = field(
+    x_kubernetes_validations: Annotated[list[ValidationRule], ListMap("rule"), Strategic("merge", "rule")] = field(
         default=[], name="x-kubernetes-validations"
     )
 

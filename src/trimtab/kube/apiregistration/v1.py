@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import ATOMIC, ListMap, Patch, Resource, Struct, Time
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import ATOMIC, ListMap, Strategic, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.objects import Object
 
 __all__ = ["APIService", "APIServiceCondition", "APIServiceSpec", "APIServiceStatus", "ServiceReference"]
@@ -26,7 +28,7 @@ class APIServiceSpec(Struct):
 
 
 class APIServiceStatus(Struct):
-    conditions: Annotated[list[APIServiceCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[APIServiceCondition], ListMap("type"), Strategic("merge", "type")] = []
 
 
 class APIService(Object):

@@ -9,8 +9,10 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import UNSET, field
 
-from trimtab.kube.base import IntOrString, ListMap, Patch, Resource, Struct, Time
+from trimtab.kube.base import Struct
 from trimtab.kube.core import v1 as core_v1
+from trimtab.kube.hints import IntOrString, ListMap, Strategic, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -64,7 +66,7 @@ class DaemonSetSpec(Struct):
 
 class DaemonSetStatus(Struct):
     collision_count: int = 0
-    conditions: Annotated[list[DaemonSetCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[DaemonSetCondition], ListMap("type"), Strategic("merge", "type")] = []
     current_number_scheduled: int = 0
     desired_number_scheduled: int = 0
     number_available: int = 0
@@ -103,14 +105,14 @@ class DeploymentSpec(Struct):
     replicas: int | None = None
     revision_history_limit: int | None = None
     selector: meta_v1.LabelSelector
-    strategy: Annotated[DeploymentStrategy, Patch("retainKeys")] = field(default_factory=DeploymentStrategy)
+    strategy: Annotated[DeploymentStrategy, Strategic("retainKeys")] = field(default_factory=DeploymentStrategy)
     template: core_v1.PodTemplateSpec
 
 
 class DeploymentStatus(Struct):
     available_replicas: int = 0
     collision_count: int = 0
-    conditions: Annotated[list[DeploymentCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[DeploymentCondition], ListMap("type"), Strategic("merge", "type")] = []
     observed_generation: int = 0
     ready_replicas: int = 0
     replicas: int = 0
@@ -145,7 +147,7 @@ class ReplicaSetSpec(Struct):
 
 class ReplicaSetStatus(Struct):
     available_replicas: int = 0
-    conditions: Annotated[list[ReplicaSetCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[ReplicaSetCondition], ListMap("type"), Strategic("merge", "type")] = []
     fully_labeled_replicas: int = 0
     observed_generation: int = 0
     ready_replicas: int = 0
@@ -206,7 +208,7 @@ class StatefulSetSpec(Struct):
 class StatefulSetStatus(Struct):
     available_replicas: int = 0
     collision_count: int = 0
-    conditions: Annotated[list[StatefulSetCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[StatefulSetCondition], ListMap("type"), Strategic("merge", "type")] = []
     current_replicas: int = 0
     current_revision: str | None = None
     observed_generation: int = 0

@@ -9,7 +9,9 @@ from typing import ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import Resource, Struct, Time
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.objects import Object
 
 __all__ = [

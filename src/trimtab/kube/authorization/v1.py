@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import Resource, Struct
+from trimtab.kube.base import Struct
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 

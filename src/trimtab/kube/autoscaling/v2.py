@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import ListMap, Patch, QuantityLike, Resource, Struct, Time
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import ListMap, QuantityLike, Strategic, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -108,7 +110,7 @@ class HorizontalPodAutoscalerSpec(Struct):
 
 
 class HorizontalPodAutoscalerStatus(Struct):
-    conditions: Annotated[list[HorizontalPodAutoscalerCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[HorizontalPodAutoscalerCondition], ListMap("type"), Strategic("merge", "type")] = []
     current_metrics: list[MetricStatus] = []
     current_replicas: int = 0
     desired_replicas: int = 0

@@ -9,8 +9,10 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import SET, Patch, Resource, Struct, Time
+from trimtab.kube.base import Struct
 from trimtab.kube.core import v1 as core_v1
+from trimtab.kube.hints import SET, Strategic, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -86,7 +88,7 @@ class JobStatus(Struct):
     active: int = 0
     completed_indexes: str | None = None
     completion_time: Time | None = None
-    conditions: Annotated[list[JobCondition], Patch("merge", "type")] = []
+    conditions: Annotated[list[JobCondition], Strategic("merge", "type")] = []
     failed: int = 0
     failed_indexes: str | None = None
     ready: int = 0

@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import ListMap, Resource, Struct, Time
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import ListMap, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.objects import Object
 
 __all__ = [

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from trimtab.kube.base import Resource, Struct
+from trimtab.kube.base import Struct
+from trimtab.kube.kinds import Resource
 from trimtab.kube.objects import Object
 
 __all__ = ["ClusterTrustBundle", "ClusterTrustBundleSpec"]

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from trimtab.kube.base import MicroTime, Resource, Struct
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import MicroTime
+from trimtab.kube.kinds import Resource
 from trimtab.kube.objects import Object
 
 __all__ = ["LeaseCandidate", "LeaseCandidateSpec"]

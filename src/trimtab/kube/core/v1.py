@@ -9,19 +9,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import (
-    ATOMIC,
-    SET,
-    Default,
-    IntOrString,
-    ListMap,
-    MicroTime,
-    Patch,
-    QuantityLike,
-    Resource,
-    Struct,
-    Time,
-)
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import ATOMIC, SET, Default, IntOrString, ListMap, MicroTime, QuantityLike, Strategic, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -374,7 +364,7 @@ class ComponentCondition(Struct):
 
 class ComponentStatus(Object):
     resource: ClassVar[Resource] = Resource("", "v1", "ComponentStatus", "componentstatuses", namespaced=False)
-    conditions: Annotated[list[ComponentCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[ComponentCondition], ListMap("type"), Strategic("merge", "type")] = []
 
 
 class ConfigMap(Object):
@@ -425,14 +415,16 @@ class ResourceRequirements(Struct):
 class Container(Struct):
     args: list[str] = []
     command: list[str] = []
-    env: Annotated[list[EnvVar], ListMap("name"), Patch("merge", "name")] = []
+    env: Annotated[list[EnvVar], ListMap("name"), Strategic("merge", "name")] = []
     env_from: list[EnvFromSource] = []
     image: str | None = None
     image_pull_policy: str | None = None
     lifecycle: Lifecycle | None = None
     liveness_probe: Probe | None = None
     name: str
-    ports: Annotated[list[ContainerPort], ListMap("containerPort", "protocol"), Patch("merge", "containerPort")] = []
+    ports: Annotated[
+        list[ContainerPort], ListMap("containerPort", "protocol"), Strategic("merge", "containerPort")
+    ] = []
     readiness_probe: Probe | None = None
     resize_policy: list[ContainerResizePolicy] = []
     resources: ResourceRequirements = field(default_factory=ResourceRequirements)
@@ -445,8 +437,8 @@ class Container(Struct):
     termination_message_path: str | None = None
     termination_message_policy: str | None = None
     tty: bool | None = None
-    volume_devices: Annotated[list[VolumeDevice], ListMap("devicePath"), Patch("merge", "devicePath")] = []
-    volume_mounts: Annotated[list[VolumeMount], ListMap("mountPath"), Patch("merge", "mountPath")] = []
+    volume_devices: Annotated[list[VolumeDevice], ListMap("devicePath"), Strategic("merge", "devicePath")] = []
+    volume_mounts: Annotated[list[VolumeMount], ListMap("mountPath"), Strategic("merge", "mountPath")] = []
     working_dir: str | None = None
 
 
@@ -511,7 +503,7 @@ class ContainerStateWaiting(Struct):
 
 class ContainerStatus(Struct):
     allocated_resources: dict[str, QuantityLike] = {}
-    allocated_resources_status: Annotated[list[ResourceStatus], ListMap("name"), Patch("merge", "name")] = []
+    allocated_resources_status: Annotated[list[ResourceStatus], ListMap("name"), Strategic("merge", "name")] = []
     container_id: str | None = field(default=None, name="containerID")
     image: str
     image_id: str = field(name="imageID")
@@ -524,7 +516,7 @@ class ContainerStatus(Struct):
     state: ContainerState = field(default_factory=ContainerState)
     stop_signal: str | None = None
     user: ContainerUser | None = None
-    volume_mounts: Annotated[list[VolumeMountStatus], ListMap("mountPath"), Patch("merge", "mountPath")] = []
+    volume_mounts: Annotated[list[VolumeMountStatus], ListMap("mountPath"), Strategic("merge", "mountPath")] = []
 
 
 class ContainerUser(Struct):
@@ -604,14 +596,16 @@ class EnvVarSource(Struct):
 class EphemeralContainer(Struct):
     args: list[str] = []
     command: list[str] = []
-    env: Annotated[list[EnvVar], ListMap("name"), Patch("merge", "name")] = []
+    env: Annotated[list[EnvVar], ListMap("name"), Strategic("merge", "name")] = []
     env_from: list[EnvFromSource] = []
     image: str | None = None
     image_pull_policy: str | None = None
     lifecycle: Lifecycle | None = None
     liveness_probe: Probe | None = None
     name: str
-    ports: Annotated[list[ContainerPort], ListMap("containerPort", "protocol"), Patch("merge", "containerPort")] = []
+    ports: Annotated[
+        list[ContainerPort], ListMap("containerPort", "protocol"), Strategic("merge", "containerPort")
+    ] = []
     readiness_probe: Probe | None = None
     resize_policy: list[ContainerResizePolicy] = []
     resources: ResourceRequirements = field(default_factory=ResourceRequirements)
@@ -625,8 +619,8 @@ class EphemeralContainer(Struct):
     termination_message_path: str | None = None
     termination_message_policy: str | None = None
     tty: bool | None = None
-    volume_devices: Annotated[list[VolumeDevice], ListMap("devicePath"), Patch("merge", "devicePath")] = []
-    volume_mounts: Annotated[list[VolumeMount], ListMap("mountPath"), Patch("merge", "mountPath")] = []
+    volume_devices: Annotated[list[VolumeDevice], ListMap("devicePath"), Strategic("merge", "devicePath")] = []
+    volume_mounts: Annotated[list[VolumeMount], ListMap("mountPath"), Strategic("merge", "mountPath")] = []
     working_dir: str | None = None
 
 
@@ -876,7 +870,7 @@ class NamespaceSpec(Struct):
 
 
 class NamespaceStatus(Struct):
-    conditions: Annotated[list[NamespaceCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[NamespaceCondition], ListMap("type"), Strategic("merge", "type")] = []
     phase: str | None = None
 
 
@@ -900,7 +894,7 @@ class NodeSpec(Struct):
     config_source: NodeConfigSource | None = None
     external_id: str | None = field(default=None, name="externalID")
     pod_cidr: str | None = field(default=None, name="podCIDR")
-    pod_cidrs: Annotated[list[str], SET, Patch("merge")] = field(default=[], name="podCIDRs")
+    pod_cidrs: Annotated[list[str], SET, Strategic("merge")] = field(default=[], name="podCIDRs")
     provider_id: str | None = field(default=None, name="providerID")
     taints: list[Taint] = []
     unschedulable: bool | None = None
@@ -925,10 +919,10 @@ class NodeSystemInfo(Struct):
 
 
 class NodeStatus(Struct):
-    addresses: Annotated[list[NodeAddress], ListMap("type"), Patch("merge", "type")] = []
+    addresses: Annotated[list[NodeAddress], ListMap("type"), Strategic("merge", "type")] = []
     allocatable: dict[str, QuantityLike] = {}
     capacity: dict[str, QuantityLike] = {}
-    conditions: Annotated[list[NodeCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[NodeCondition], ListMap("type"), Strategic("merge", "type")] = []
     config: NodeConfigStatus | None = None
     daemon_endpoints: NodeDaemonEndpoints = field(default_factory=NodeDaemonEndpoints)
     declared_features: list[str] = []
@@ -1094,7 +1088,7 @@ class PersistentVolumeClaimStatus(Struct):
     allocated_resource_statuses: dict[str, str] = {}
     allocated_resources: dict[str, QuantityLike] = {}
     capacity: dict[str, QuantityLike] = {}
-    conditions: Annotated[list[PersistentVolumeClaimCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[PersistentVolumeClaimCondition], ListMap("type"), Strategic("merge", "type")] = []
     current_volume_attributes_class_name: str | None = None
     modify_volume_status: ModifyVolumeStatus | None = None
     phase: str | None = None
@@ -1136,20 +1130,20 @@ class PodSpec(Struct):
     active_deadline_seconds: int | None = None
     affinity: Affinity | None = None
     automount_service_account_token: bool | None = None
-    containers: Annotated[list[Container], ListMap("name"), Patch("merge", "name")]
+    containers: Annotated[list[Container], ListMap("name"), Strategic("merge", "name")]
     dns_config: PodDNSConfig | None = None
     dns_policy: str | None = None
     enable_service_links: bool | None = None
-    ephemeral_containers: Annotated[list[EphemeralContainer], ListMap("name"), Patch("merge", "name")] = []
-    host_aliases: Annotated[list[HostAlias], ListMap("ip"), Patch("merge", "ip")] = []
+    ephemeral_containers: Annotated[list[EphemeralContainer], ListMap("name"), Strategic("merge", "name")] = []
+    host_aliases: Annotated[list[HostAlias], ListMap("ip"), Strategic("merge", "ip")] = []
     host_ipc: bool | None = field(default=None, name="hostIPC")
     host_network: bool | None = None
     host_pid: bool | None = field(default=None, name="hostPID")
     host_users: bool | None = None
     hostname: str | None = None
     hostname_override: str | None = None
-    image_pull_secrets: Annotated[list[LocalObjectReference], ListMap("name"), Patch("merge", "name")] = []
-    init_containers: Annotated[list[Container], ListMap("name"), Patch("merge", "name")] = []
+    image_pull_secrets: Annotated[list[LocalObjectReference], ListMap("name"), Strategic("merge", "name")] = []
+    init_containers: Annotated[list[Container], ListMap("name"), Strategic("merge", "name")] = []
     node_name: str | None = None
     node_selector: Annotated[dict[str, str], ATOMIC] = {}
     os: PodOS | None = None
@@ -1158,12 +1152,12 @@ class PodSpec(Struct):
     priority: int | None = None
     priority_class_name: str | None = None
     readiness_gates: list[PodReadinessGate] = []
-    resource_claims: Annotated[list[PodResourceClaim], ListMap("name"), Patch("merge,retainKeys", "name")] = []
+    resource_claims: Annotated[list[PodResourceClaim], ListMap("name"), Strategic("merge,retainKeys", "name")] = []
     resources: ResourceRequirements | None = None
     restart_policy: str | None = None
     runtime_class_name: str | None = None
     scheduler_name: str | None = None
-    scheduling_gates: Annotated[list[PodSchedulingGate], ListMap("name"), Patch("merge", "name")] = []
+    scheduling_gates: Annotated[list[PodSchedulingGate], ListMap("name"), Strategic("merge", "name")] = []
     scheduling_group: PodSchedulingGroup | None = None
     security_context: PodSecurityContext | None = None
     service_account: str | None = None
@@ -1174,19 +1168,19 @@ class PodSpec(Struct):
     termination_grace_period_seconds: int | None = None
     tolerations: list[Toleration] = []
     topology_spread_constraints: Annotated[
-        list[TopologySpreadConstraint], ListMap("topologyKey", "whenUnsatisfiable"), Patch("merge", "topologyKey")
+        list[TopologySpreadConstraint], ListMap("topologyKey", "whenUnsatisfiable"), Strategic("merge", "topologyKey")
     ] = []
-    volumes: Annotated[list[Volume], ListMap("name"), Patch("merge,retainKeys", "name")] = []
+    volumes: Annotated[list[Volume], ListMap("name"), Strategic("merge,retainKeys", "name")] = []
 
 
 class PodStatus(Struct):
     allocated_resources: dict[str, QuantityLike] = {}
-    conditions: Annotated[list[PodCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[PodCondition], ListMap("type"), Strategic("merge", "type")] = []
     container_statuses: list[ContainerStatus] = []
     ephemeral_container_statuses: list[ContainerStatus] = []
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
     host_ip: str | None = field(default=None, name="hostIP")
-    host_ips: Annotated[list[HostIP], Patch("merge", "ip")] = field(default=[], name="hostIPs")
+    host_ips: Annotated[list[HostIP], Strategic("merge", "ip")] = field(default=[], name="hostIPs")
     init_container_statuses: list[ContainerStatus] = []
     message: str | None = None
     node_allocatable_resource_claim_statuses: list[NodeAllocatableResourceClaimStatus] = []
@@ -1194,12 +1188,12 @@ class PodStatus(Struct):
     observed_generation: int = 0
     phase: str | None = None
     pod_ip: str | None = field(default=None, name="podIP")
-    pod_ips: Annotated[list[PodIP], ListMap("ip"), Patch("merge", "ip")] = field(default=[], name="podIPs")
+    pod_ips: Annotated[list[PodIP], ListMap("ip"), Strategic("merge", "ip")] = field(default=[], name="podIPs")
     qos_class: str | None = None
     reason: str | None = None
     resize: str | None = None
     resource_claim_statuses: Annotated[
-        list[PodResourceClaimStatus], ListMap("name"), Patch("merge,retainKeys", "name")
+        list[PodResourceClaimStatus], ListMap("name"), Strategic("merge,retainKeys", "name")
     ] = []
     resources: ResourceRequirements | None = None
     start_time: Time | None = None
@@ -1416,7 +1410,7 @@ class ReplicationControllerSpec(Struct):
 
 class ReplicationControllerStatus(Struct):
     available_replicas: int = 0
-    conditions: Annotated[list[ReplicationControllerCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[ReplicationControllerCondition], ListMap("type"), Strategic("merge", "type")] = []
     fully_labeled_replicas: int = 0
     observed_generation: int = 0
     ready_replicas: int = 0
@@ -1594,7 +1588,7 @@ class ServiceSpec(Struct):
     load_balancer_class: str | None = None
     load_balancer_ip: str | None = field(default=None, name="loadBalancerIP")
     load_balancer_source_ranges: list[str] = []
-    ports: Annotated[list[ServicePort], ListMap("port", "protocol"), Patch("merge", "port")] = []
+    ports: Annotated[list[ServicePort], ListMap("port", "protocol"), Strategic("merge", "port")] = []
     publish_not_ready_addresses: bool | None = None
     selector: Annotated[dict[str, str], ATOMIC] = {}
     session_affinity: str | None = None
@@ -1604,7 +1598,7 @@ class ServiceSpec(Struct):
 
 
 class ServiceStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Strategic("merge", "type")] = []
     load_balancer: LoadBalancerStatus = field(default_factory=LoadBalancerStatus)
 
 
@@ -1622,7 +1616,7 @@ class ServiceAccount(Object):
     )
     automount_service_account_token: bool | None = None
     image_pull_secrets: list[LocalObjectReference] = []
-    secrets: Annotated[list[ObjectReference], ListMap("name"), Patch("merge", "name")] = []
+    secrets: Annotated[list[ObjectReference], ListMap("name"), Strategic("merge", "name")] = []
 
 
 class ServiceAccountTokenProjection(Struct):

@@ -9,8 +9,10 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import SET, Resource, Struct
+from trimtab.kube.base import Struct
 from trimtab.kube.core import v1 as core_v1
+from trimtab.kube.hints import SET
+from trimtab.kube.kinds import Resource
 from trimtab.kube.objects import Object
 
 __all__ = ["Endpoint", "EndpointConditions", "EndpointHints", "EndpointPort", "EndpointSlice", "ForNode", "ForZone"]

@@ -9,8 +9,10 @@ from typing import ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import MicroTime, Resource, Struct, Time
+from trimtab.kube.base import Struct
 from trimtab.kube.core import v1 as core_v1
+from trimtab.kube.hints import MicroTime, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.objects import Object
 
 __all__ = ["Event", "EventSeries"]

@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import SET, ListMap, Patch, Resource, Struct, Time
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import SET, ListMap, Strategic, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.objects import Object
 
 __all__ = [
@@ -58,7 +60,7 @@ class FlowSchemaSpec(Struct):
 
 
 class FlowSchemaStatus(Struct):
-    conditions: Annotated[list[FlowSchemaCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[FlowSchemaCondition], ListMap("type"), Strategic("merge", "type")] = []
 
 
 class FlowSchema(Object):
@@ -111,7 +113,7 @@ class PriorityLevelConfigurationSpec(Struct):
 
 
 class PriorityLevelConfigurationStatus(Struct):
-    conditions: Annotated[list[PriorityLevelConfigurationCondition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[PriorityLevelConfigurationCondition], ListMap("type"), Strategic("merge", "type")] = []
 
 
 class PriorityLevelConfiguration(Object):

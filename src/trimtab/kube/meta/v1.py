@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from msgspec import field
 
-from trimtab.kube.base import SET, ListMap, Patch, Struct, Time
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import SET, ListMap, Strategic, Time
 
 __all__ = [
     "APIResource",
@@ -118,14 +119,14 @@ class ObjectMeta(Struct):
     creation_timestamp: Time | None = None
     deletion_grace_period_seconds: int | None = None
     deletion_timestamp: Time | None = None
-    finalizers: Annotated[list[str], SET, Patch("merge")] = []
+    finalizers: Annotated[list[str], SET, Strategic("merge")] = []
     generate_name: str = ""
     generation: int = 0
     labels: dict[str, str] = {}
     managed_fields: list[ManagedFieldsEntry] = []
     name: str = ""
     namespace: str = ""
-    owner_references: Annotated[list[OwnerReference], ListMap("uid"), Patch("merge", "uid")] = []
+    owner_references: Annotated[list[OwnerReference], ListMap("uid"), Strategic("merge", "uid")] = []
     resource_version: str = ""
     self_link: str | None = None
     uid: str = ""

@@ -9,8 +9,10 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import IntOrString, ListMap, Patch, Resource, Struct
+from trimtab.kube.base import Struct
 from trimtab.kube.core import v1 as core_v1
+from trimtab.kube.hints import IntOrString, ListMap, Strategic
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -199,7 +201,7 @@ class ServiceCIDRSpec(Struct):
 
 
 class ServiceCIDRStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Strategic("merge", "type")] = []
 
 
 class ServiceCIDR(Object):

@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import ListMap, Patch, Resource, Struct
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import ListMap, Strategic
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -39,7 +41,7 @@ class ServiceCIDRSpec(Struct):
 
 
 class ServiceCIDRStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Strategic("merge", "type")] = []
 
 
 class ServiceCIDR(Object):

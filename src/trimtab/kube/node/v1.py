@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from trimtab.kube.base import ATOMIC, QuantityLike, Resource, Struct
+from trimtab.kube.base import Struct
 from trimtab.kube.core import v1 as core_v1
+from trimtab.kube.hints import ATOMIC, QuantityLike
+from trimtab.kube.kinds import Resource
 from trimtab.kube.objects import Object
 
 __all__ = ["Overhead", "RuntimeClass", "Scheduling"]

@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import IntOrString, ListMap, Patch, Resource, Struct, Time
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import IntOrString, ListMap, Strategic, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -24,12 +26,12 @@ class Eviction(Object):
 class PodDisruptionBudgetSpec(Struct):
     max_unavailable: IntOrString | None = None
     min_available: IntOrString | None = None
-    selector: Annotated[meta_v1.LabelSelector | None, Patch("replace")] = None
+    selector: Annotated[meta_v1.LabelSelector | None, Strategic("replace")] = None
     unhealthy_pod_eviction_policy: str | None = None
 
 
 class PodDisruptionBudgetStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Strategic("merge", "type")] = []
     current_healthy: int = 0
     desired_healthy: int = 0
     disrupted_pods: dict[str, Time] = {}

@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import Default, ListMap, Patch, Resource, Struct, Time
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import Default, ListMap, Strategic, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -39,7 +41,7 @@ class DeviceTaintRuleSpec(Struct):
 
 
 class DeviceTaintRuleStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Strategic("merge", "type")] = []
 
 
 class DeviceTaintRule(Object):
@@ -89,6 +91,6 @@ class ResourcePoolStatusRequest(Object):
 
 
 class ResourcePoolStatusRequestStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Strategic("merge", "type")] = []
     pool_count: int
     pools: list[PoolStatus] = []

@@ -9,8 +9,10 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import UNSET, field
 
-from trimtab.kube.base import Default, ListMap, Patch, QuantityLike, Resource, Struct, Time
+from trimtab.kube.base import Struct
 from trimtab.kube.core import v1 as core_v1
+from trimtab.kube.hints import Default, ListMap, QuantityLike, Strategic, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -234,7 +236,7 @@ class DeviceTaintRuleSpec(Struct):
 
 
 class DeviceTaintRuleStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Strategic("merge", "type")] = []
 
 
 class DeviceTaintRule(Object):
@@ -292,7 +294,7 @@ class ResourceClaimSpec(Struct):
 class ResourceClaimStatus(Struct):
     allocation: AllocationResult | None = None
     devices: Annotated[list[AllocatedDeviceStatus], ListMap("driver", "device", "pool", "shareID")] = []
-    reserved_for: Annotated[list[ResourceClaimConsumerReference], ListMap("uid"), Patch("merge", "uid")] = []
+    reserved_for: Annotated[list[ResourceClaimConsumerReference], ListMap("uid"), Strategic("merge", "uid")] = []
 
 
 class ResourceClaim(Object):

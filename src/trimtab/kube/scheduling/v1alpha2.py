@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import Default, ListMap, Patch, Resource, Struct
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import Default, ListMap, Strategic
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -51,15 +53,15 @@ class PodGroupSpec(Struct):
     pod_group_template_ref: PodGroupTemplateReference | None = None
     priority: int | None = None
     priority_class_name: str | None = None
-    resource_claims: Annotated[list[PodGroupResourceClaim], ListMap("name"), Patch("merge,retainKeys", "name")] = []
+    resource_claims: Annotated[list[PodGroupResourceClaim], ListMap("name"), Strategic("merge,retainKeys", "name")] = []
     scheduling_constraints: PodGroupSchedulingConstraints | None = None
     scheduling_policy: PodGroupSchedulingPolicy = field(default_factory=PodGroupSchedulingPolicy)
 
 
 class PodGroupStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Strategic("merge", "type")] = []
     resource_claim_statuses: Annotated[
-        list[PodGroupResourceClaimStatus], ListMap("name"), Patch("merge,retainKeys", "name")
+        list[PodGroupResourceClaimStatus], ListMap("name"), Strategic("merge,retainKeys", "name")
     ] = []
 
 
@@ -91,7 +93,7 @@ class PodGroupTemplate(Struct):
     name: str
     priority: int | None = None
     priority_class_name: str | None = None
-    resource_claims: Annotated[list[PodGroupResourceClaim], ListMap("name"), Patch("merge,retainKeys", "name")] = []
+    resource_claims: Annotated[list[PodGroupResourceClaim], ListMap("name"), Strategic("merge,retainKeys", "name")] = []
     scheduling_constraints: PodGroupSchedulingConstraints | None = None
     scheduling_policy: PodGroupSchedulingPolicy = field(default_factory=PodGroupSchedulingPolicy)
 

@@ -9,8 +9,10 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import SET, ListMap, Patch, QuantityLike, Resource, Struct, Time
+from trimtab.kube.base import Struct
 from trimtab.kube.core import v1 as core_v1
+from trimtab.kube.hints import SET, ListMap, QuantityLike, Strategic, Time
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -53,7 +55,7 @@ class CSIDriver(Object):
 
 
 class CSINodeSpec(Struct):
-    drivers: Annotated[list[CSINodeDriver], ListMap("name"), Patch("merge", "name")]
+    drivers: Annotated[list[CSINodeDriver], ListMap("name"), Strategic("merge", "name")]
 
 
 class CSINode(Object):

@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from trimtab.kube.base import ListMap, Patch, Resource, Struct
+from trimtab.kube.base import Struct
+from trimtab.kube.hints import ListMap, Strategic
+from trimtab.kube.kinds import Resource
 from trimtab.kube.meta import v1 as meta_v1
 from trimtab.kube.objects import Object
 
@@ -21,7 +23,7 @@ class StorageVersionMigrationSpec(Struct):
 
 
 class StorageVersionMigrationStatus(Struct):
-    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Patch("merge", "type")] = []
+    conditions: Annotated[list[meta_v1.Condition], ListMap("type"), Strategic("merge", "type")] = []
     resource_version: str | None = None
 
 

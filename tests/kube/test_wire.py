@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import pytest
@@ -165,3 +165,10 @@ def test_repr_is_short() -> None:
     assert repr(Pod(metadata=ObjectMeta(generate_name="web-"), spec=spec)) == "<Pod web->"
     assert repr(ConfigMap()) == "<ConfigMap (unnamed)>"
     assert repr(EnvVar(name="A")) == "EnvVar(name='A')"
+
+
+@pytest.mark.parametrize("cls", [Pod, dynamic("v1", "Pod")])
+@pytest.mark.parametrize("text", [b'{"metadata":{"name":"\xff"}}', b'{"a":%s%s}' % (b"[" * 3000, b"]" * 3000)])
+def test_whatever_cannot_be_read_is_one_kind_of_error(cls: Any, text: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        decode(cls, text)

@@ -29,6 +29,13 @@ def decode(cls: type[K], data: bytes | msgspec.Raw) -> K: ...
 def decode(cls: type[S], data: bytes | msgspec.Raw) -> S: ...
 def decode(cls: type[Any], data: bytes | msgspec.Raw) -> Any:
     """An object of the class from JSON. Raises msgspec.DecodeError where it is no JSON or of another shape."""
+    try:
+        return _decode(cls, data)
+    except (UnicodeDecodeError, RecursionError) as error:  # no UTF-8, or nested deeper than Python goes
+        raise msgspec.DecodeError(str(error)) from error
+
+
+def _decode(cls: type[Any], data: bytes | msgspec.Raw) -> Any:
     if issubclass(cls, Dynamic):
         return cls(msgspec.json.decode(data, type=dict[str, Any]))
     try:

@@ -60,7 +60,7 @@ def _page_decoder(cls: Any) -> msgspec.json.Decoder[_Page[Any]]:
 def collector_paused() -> Generator[None]:
     """Decode without the cyclic collector: it would walk all that was made so far again and again, and find nothing.
 
-    Measured: a Pod of 10 KB takes 22 µs to decode so, and twice that with the collector running.
+    Measured: ten pages of 500 Pods take about half of what they take with the collector running.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -24,7 +24,7 @@ class StructMeta(msgspec.StructMeta):
             try:
                 return super().__call__(*args, **fields)
             except TypeError as error:
-                from difflib import get_close_matches  # noqa: PLC0415  # 3 ms that only a mistake should cost
+                from difflib import get_close_matches  # noqa: PLC0415  # only a mistake should cost it
 
                 unknown = next((name for name in fields if name not in self.__struct_fields__), "")
                 near = get_close_matches(unknown, self.__struct_fields__, n=1)

@@ -13,7 +13,7 @@ from trimtab.kube.wire import decode
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding raises. Text that is no UTF-8 has an error of its own, and so has what is nested too deep: the API
-server takes ten times the depth that Python does, from anyone who may create a custom resource."""
+server takes deeper objects than Python 3.11 does, from anyone who may create a custom resource."""
 
 
 class ApiError(TrimtabError):

@@ -175,6 +175,9 @@ def test_slips_of_the_pen_are_told_in_one_line(run: Run, scripted: Any) -> None:
                 await anything.get(ObjectMeta, "a")
             with pytest.raises(TrimtabError, match=r"dict is no object of a kind: make one"):
                 await anything.create({"kind": "Pod"})
+            for verb in (anything.apply, anything.delete):
+                with pytest.raises(TrimtabError, match=r"dict is no object of a kind"):
+                    await verb({"kind": "Pod"})
             with pytest.raises(TrimtabError, match=r"dict is no patch: say which, such as MergePatch"):
                 await anything.patch(ConfigMap, "a", {"data": {}})
         with pytest.raises(TrimtabError, match=r"takes a Config or a Transport, not 'staging'"):

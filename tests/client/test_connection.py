@@ -295,10 +295,8 @@ async def test_a_reader_that_is_behind_holds_the_server_back() -> None:
             sent += 1
 
     async with talking_to(script) as transport, transport.stream(get()) as stream:
-        before = -1
-        while sent != before:  # until the server stands still
-            before = sent
-            await asyncio.sleep(0.05)
+        (connection,) = transport._open
+        await until(lambda: connection._held)
         assert sent < 40
         assert len(await read_all(stream)) == 64 << 20
 

@@ -1,7 +1,7 @@
 """Patches, applies and edits, against a real API server: what is sent arrives, and what must not be lost is not."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar
 
 import msgspec
@@ -15,7 +15,6 @@ from trimtab.client import (
     MergePatch,
     StrategicMergePatch,
     UnsupportedMediaType,
-    load_config,
 )
 from trimtab.errors import TrimtabError
 from trimtab.kube.apps.v1 import Deployment, DeploymentSpec
@@ -133,12 +132,6 @@ def widgets(control_plane: ControlPlane) -> Iterator[None]:
     wait_until(served, "the custom kind to be served")
     yield
     control_plane.request("DELETE", f"{path}/widgets.changes.trimtab.dev")
-
-
-@pytest.fixture
-async def client(control_plane: ControlPlane, real_namespace: str) -> AsyncIterator[Client]:
-    async with Client(load_config(control_plane.kubeconfig()), namespace=real_namespace) as client:
-        yield client
 
 
 def config_map(name: str = "", /, namespace: str = "", **data: str) -> ConfigMap:

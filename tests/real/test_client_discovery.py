@@ -1,7 +1,7 @@
 """Discovery against a real API server, in both forms, and of a kind that was not there a moment ago."""
 
 import dataclasses
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -22,12 +22,6 @@ from trimtab.testing.control_plane import ControlPlane
 @pytest.fixture
 def config(control_plane: ControlPlane) -> Config:
     return load_config(control_plane.kubeconfig())
-
-
-@pytest.fixture
-async def client(config: Config, real_namespace: str) -> AsyncIterator[Client]:
-    async with Client(config, namespace=real_namespace) as client:
-        yield client
 
 
 class Plain:

@@ -43,12 +43,6 @@ def config(control_plane: ControlPlane) -> Config:
     return load_config(control_plane.kubeconfig())
 
 
-@pytest.fixture
-async def client(config: Config, real_namespace: str) -> AsyncIterator[Client]:
-    async with Client(config, namespace=real_namespace) as client:
-        yield client
-
-
 def pod(name: str, node: str = "", **labels: str) -> Pod:
     spec: dict[str, Any] = {"containers": [{"name": "c", "image": "nginx:1"}]}
     if node:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from trimtab.client import (
     NotFound,
     RequestTooLarge,
     Timeout,
-    load_config,
 )
 from trimtab.errors import TrimtabError
 from trimtab.kube.apps.v1 import Deployment
@@ -40,12 +38,6 @@ from trimtab.kube.wire import from_wire
 from trimtab.testing.control_plane import ControlPlane
 
 CONFIG_MAP = dynamic("v1", "ConfigMap", plural="configmaps", namespaced=True)
-
-
-@pytest.fixture
-async def client(control_plane: ControlPlane, real_namespace: str) -> AsyncIterator[Client]:
-    async with Client(load_config(control_plane.kubeconfig()), namespace=real_namespace) as client:
-        yield client
 
 
 def config_map(name: str = "", /, namespace: str = "", **data: str) -> ConfigMap:

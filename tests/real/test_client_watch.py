@@ -1,6 +1,5 @@
 """Watches, against a real API server."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,12 +9,6 @@ from trimtab.kube.core.v1 import ConfigMap
 from trimtab.kube.dynamic import dynamic
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.testing.control_plane import ControlPlane
-
-
-@pytest.fixture
-async def client(control_plane: ControlPlane, real_namespace: str) -> AsyncIterator[Client]:
-    async with Client(load_config(control_plane.kubeconfig()), namespace=real_namespace) as client:
-        yield client
 
 
 def config_map(name: str, **labels: str) -> ConfigMap:

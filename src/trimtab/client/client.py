@@ -102,11 +102,12 @@ class Client(Reader):
         What this manager applied before and leaves out now goes. Conflict where another manager owns a field that is
         set to something else; `force` takes it over. The object is made if it is not there.
         """
+        namespace = self._namespace_of(obj, namespace)
         if obj.metadata.managed_fields or obj.metadata.creation_timestamp:
             raise TrimtabError(
                 f"cannot apply {obj!r}: it was read from the server; apply an object with what you want set"
             )
-        target = await self._object(type(obj), obj.metadata.name, self._namespace_of(obj, namespace), subresource)
+        target = await self._object(type(obj), obj.metadata.name, namespace, subresource)
         # Applying twice is applying once, so this may be sent again where the answer was lost; unless it is tied to a
         # version, which the first time may have changed.
         idempotent = not obj.metadata.resource_version
@@ -173,7 +174,8 @@ class Client(Reader):
         if isinstance(which, type):
             kind = cast("type[K]", which)
         else:
-            kind, name, namespace = type(which), which.metadata.name, self._namespace_of(which, namespace)
+            namespace = self._namespace_of(which, namespace)
+            kind, name = type(which), which.metadata.name
             if not which.metadata.uid:
                 raise TrimtabError(f"cannot delete {which!r}: it was not read from the server; delete by kind and name")
             options = {"uid": which.metadata.uid, **options}

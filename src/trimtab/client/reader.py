@@ -105,11 +105,19 @@ class Reader:
         timeout: float | None = None,
     ) -> ObjectList[K]:
         """All objects of a kind that match, as of one resource version. `page_size` 0 asks for all at once."""
-        query = {"namespace": namespace, "labels": labels, "fields": fields, "timeout": timeout}
-        at = {"resource_version": resource_version, "resource_version_match": resource_version_match}
+        pages = self.pages(
+            kind,
+            namespace=namespace,
+            labels=labels,
+            fields=fields,
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+            page_size=page_size,
+            timeout=timeout,
+        )
         found: ObjectList[K] | None = None
         try:
-            async for page in self.pages(kind, **query, **at, page_size=page_size):  # type: ignore[arg-type]
+            async for page in pages:
                 if found is None:
                     found = page
                 else:
@@ -119,7 +127,9 @@ class Reader:
             if found is None or resource_version_match:
                 raise
             # The server forgot the version that the first pages are of, so they do not fit what would follow.
-            return await self.list(kind, **query, page_size=0)  # type: ignore[arg-type]
+            return await self.list(
+                kind, namespace=namespace, labels=labels, fields=fields, page_size=0, timeout=timeout
+            )
         assert found is not None
         return found
 

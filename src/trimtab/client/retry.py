@@ -19,7 +19,7 @@ _FAILED = frozenset({500, 502, 503, 504})
 class Retry:
     """Up to `attempts` tries, with delays that double from `first` to `longest` seconds, spread by half.
 
-    A try is repeated only where that is safe: the server did not act (429, or it said Retry-After, or the request
+    A try is repeated only where that is safe: the server did not act (429, or 503 with Retry-After, or the request
     never left), or acting twice is the same as acting once (reads and applies).
     """
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from copy import copy
 
 from trimtab.client.apierrors import ApiError, error_from_body
 from trimtab.client.deadlines import Deadlines
@@ -31,6 +32,12 @@ class Caller:
         self._retry = retry or Retry()
         self.deadlines = Deadlines()
         self._warned: set[str] = set()
+
+    def through(self, wrap: Callable[[Transport], Transport]) -> Caller:
+        """The same with something in the way of each request."""
+        other = copy(self)
+        other.transport = wrap(self.transport)
+        return other
 
     async def call(self, request: Request, timeout: float | None = None) -> Response:
         """The answer, if it is a success. `timeout` is for all tries together."""

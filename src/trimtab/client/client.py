@@ -35,6 +35,7 @@ from trimtab.kube.autoscaling.v1 import Scale
 from trimtab.kube.core.v1 import Pod, ServiceAccount
 from trimtab.kube.dynamic import Dynamic
 from trimtab.kube.editing import edit_patch, merge_patch
+from trimtab.kube.frozen import plain_class
 from trimtab.kube.kinds import ResourceClass
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.kube.objects import Object
@@ -53,7 +54,7 @@ class Client(Reader):
     async def create(self, obj: K, *, namespace: str | None = None, **options: Unpack[WriteOptions]) -> K:
         """Make the object; the answer is the object as stored. AlreadyExists where there is one of that name."""
         target = await self._collection(type(obj), self._namespace_of(obj, namespace))
-        return await self._write(type(obj), "create", "POST", target, encode(obj), options)
+        return await self._write(plain_class(type(obj)), "create", "POST", target, encode(obj), options)
 
     async def replace(
         self, obj: Dynamic, *, namespace: str | None = None, subresource: str = "", **options: Unpack[WriteOptions]
@@ -113,7 +114,7 @@ class Client(Reader):
         idempotent = not obj.metadata.resource_version
         query = write_query(options, self.field_manager) | {"force": force or None}
         request = write("patch", "PATCH", target, encode(obj), query, content_type=APPLY, idempotent=idempotent)
-        return decode_answer(type(obj), request, await self._call(request))
+        return decode_answer(plain_class(type(obj)), request, await self._call(request))
 
     async def modify(
         self,
@@ -175,7 +176,7 @@ class Client(Reader):
             kind = cast("type[K]", which)
         else:
             namespace = self._namespace_of(which, namespace)
-            kind, name = type(which), which.metadata.name
+            kind, name = plain_class(type(which)), which.metadata.name
             if not which.metadata.uid:
                 raise TrimtabError(f"cannot delete {which!r}: it was not read from the server; delete by kind and name")
             options = {"uid": which.metadata.uid, **options}

@@ -71,7 +71,7 @@ class Answer:
         return _LARGEST_BODY if self.status < _NO_SUCCESS else _LARGEST_ERROR
 
     async def read(self) -> bytes:
-        """What of the body came next, b"" at its end. Raises what broke it off."""
+        """What of the body came since, b"" at its end. Raises what broke it off."""
         if self._packed:
             raise HttpParserError("it is compressed, which nobody asked for")
         while not self._pieces:
@@ -81,11 +81,17 @@ class Answer:
                 return b""
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
-        piece = self._pieces.popleft()
-        self._size -= len(piece)
-        if self._size <= _MOST_WAITING:
-            self._connection.go_on()
-        return piece
+        pieces = self._pieces
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces.clear()
+        self._size = 0
+        self._connection.go_on()
+        return data
+
+    def rest(self, seconds: float) -> None:
+        """Let what comes wait for so long, and be read in one go."""
+        if not self._ended:
+            self._connection.rest(seconds)
 
     def add(self, piece: bytes) -> None:
         """Take what came."""
@@ -127,7 +133,8 @@ class Connection(asyncio.Protocol):
         self._future: asyncio.Future[Answer] | None = None
         self._answer: Answer | None = None
         self._whole = True
-        self._held = False
+        self._held = self._full = False  # whether the transport is paused, and why: a reader is behind, or rests
+        self._resting: asyncio.TimerHandle | None = None
         self._headers: dict[bytes, bytes] = {}
         self._head_size = 0
         self.lost = asyncio.get_running_loop().create_future()
@@ -158,15 +165,33 @@ class Connection(asyncio.Protocol):
 
     def hold(self) -> None:
         """Read no further for now."""
-        if not self._held and self._transport is not None:
-            self._held = True
-            self._transport.pause_reading()
+        self._full = True
+        self._steer()
 
     def go_on(self) -> None:
         """Read again."""
-        if self._held and self._transport is not None:
-            self._held = False
-            self._transport.resume_reading()
+        if self._full:
+            self._full = False
+            self._steer()
+
+    def rest(self, seconds: float) -> None:
+        """Read no further for so long."""
+        if self._resting is None:
+            self._resting = asyncio.get_running_loop().call_later(seconds, self._wake)
+            self._steer()
+
+    def _wake(self) -> None:
+        self._resting = None
+        self._steer()
+
+    def _steer(self) -> None:
+        hold = self._full or self._resting is not None
+        if hold is not self._held and self._transport is not None:
+            self._held = hold
+            if hold:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
 
     # What the event loop calls
 
@@ -191,6 +216,8 @@ class Connection(asyncio.Protocol):
         """It is closed."""
         self._transport = None
         self.reusable = False
+        if self._resting is not None:
+            self._resting.cancel()
         answer = self._answer
         if exc is None and answer is not None and _lasts_until_the_end(answer):
             self._finish(answer)

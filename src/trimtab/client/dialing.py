@@ -16,6 +16,7 @@ from aiohappyeyeballs import start_connection  # pyright: ignore[reportUnknownVa
 from trimtab.client.config.model import Config
 from trimtab.client.config.tls import TLS
 from trimtab.client.connection import Connection
+from trimtab.client.encryption import Encryption
 from trimtab.client.failures import ProxyError, reason
 
 P = TypeVar("P", bound=asyncio.Protocol)
@@ -33,8 +34,12 @@ async def dial(config: Config, context: ssl.SSLContext | None, make: Callable[[]
     name = (config.tls.server_name or host) if context else None
     if config.proxy is None:
         opened = await _open_socket(host, port)
-        _, connection = await loop.create_connection(make, sock=opened, ssl=context, server_hostname=name)
-        return connection
+        if context is None:
+            _, connection = await loop.create_connection(make, sock=opened)
+            return connection
+        connection = make()
+        transport, encryption = await loop.create_connection(lambda: Encryption(connection, context, name), sock=opened)
+        return await _encrypted(transport, encryption, connection)
     proxy = urlsplit(config.proxy)
     if context is None:  # nothing to hide from the proxy, which reads the whole URL in each request
         _, connection = await _reach(proxy, config.proxy_tls, make)
@@ -43,13 +48,22 @@ async def dial(config: Config, context: ssl.SSLContext | None, make: Callable[[]
     try:
         target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         await tunnel.dig(transport, target, proxy_authorization(proxy))
-        connection = make()
-        encrypted = await loop.start_tls(transport, connection, context, server_hostname=name)
     except BaseException:
         transport.abort()
         raise
-    assert encrypted is not None
-    connection.connection_made(encrypted)
+    connection = make()
+    encryption = Encryption(connection, context, name)
+    transport.set_protocol(encryption)
+    encryption.connection_made(transport)
+    return await _encrypted(transport, encryption, connection)
+
+
+async def _encrypted(transport: asyncio.Transport, encryption: Encryption, connection: Connection) -> Connection:
+    try:
+        await encryption.ready
+    except BaseException:
+        transport.abort()
+        raise
     return connection
 
 

@@ -206,3 +206,6 @@ class _Stream:
             return await self._answer.read()
         except (OSError, HttpParserError) as error:
             raise broken(self._request, self._config, error) from error
+
+    def rest(self, seconds: float) -> None:
+        self._answer.rest(seconds)

@@ -75,16 +75,10 @@ def selection(labels: LabelQuery, fields: FieldQuery) -> Query:
 
 def _labels_text(labels: LabelQuery) -> str | None:
     """The label selector as it is sent."""
-    if isinstance(labels, Mapping):
-        if not labels:
-            # A Service without a selector selects nothing, but an empty query selects everything.
-            raise TrimtabError("labels={} would select everything: leave labels out, or give Selector.everything()")
-        labels = Selector.from_mapping(labels)
-    if isinstance(labels, Selector) and labels.is_nothing:
+    selector = Selector.of(labels)  # checked here: the server would say what is wrong, and not with which selector
+    if selector is not None and selector.is_nothing:
         raise TrimtabError("a selector that selects nothing cannot be sent: the server would take it for everything")
-    if isinstance(labels, str) and labels:
-        labels = Selector.parse(labels)  # the server would say what is wrong, and not with which selector
-    return str(labels) if labels else None
+    return str(selector) if selector is not None else None
 
 
 def _fields_text(fields: FieldQuery) -> str | None:

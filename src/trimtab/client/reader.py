@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from copy import copy
 from math import ceil
 from random import Random
 from types import TracebackType
@@ -19,10 +20,10 @@ from trimtab.client.http import HttpTransport
 from trimtab.client.listing import PAGE_SIZE, ObjectList, decode_page
 from trimtab.client.logs import LogLines
 from trimtab.client.options import FieldQuery, LabelQuery, selection
-from trimtab.client.request import Request, Target, read
+from trimtab.client.request import JSON, Request, Target, read
 from trimtab.client.retry import Retry
-from trimtab.client.streams import LineReader
-from trimtab.client.transport import Response, Transport
+from trimtab.client.streams import ChunkReader, LineReader
+from trimtab.client.transport import Response, Stream, Transport
 from trimtab.client.watching import Watch
 from trimtab.errors import TrimtabError
 from trimtab.kube.autoscaling.v1 import Scale
@@ -31,6 +32,7 @@ from trimtab.kube.core.v1 import Pod
 from trimtab.kube.dynamic import Dynamic
 from trimtab.kube.kinds import Resource, ResourceClass
 from trimtab.kube.objects import Object
+from trimtab.kube.partial import PARTIAL, MetadataOnly
 from trimtab.kube.wire import K
 
 _BETWEEN_BOOKMARKS = 75.0  # seconds: they come each minute, by a timer that is spread by a quarter
@@ -75,6 +77,12 @@ class Reader:
         self._caller = Caller(transport, retry=retry or Retry(random=self._random), timeout=timeout)
         self.discovery = Discovery(self._caller)
 
+    def through(self, wrap: Callable[[Transport], Transport]) -> Self:
+        """The same client with something in the way of its requests, such as a guard. Only one of the two is closed."""
+        other = copy(self)
+        other._caller = self._caller.through(wrap)  # noqa: SLF001  # its own class
+        return other
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -89,7 +97,8 @@ class Reader:
 
     async def get(self, kind: type[K], name: str, *, namespace: str | None = None, resource_version: str = "") -> K:
         """One object, as it is now; with resource_version "0" the server may answer from its cache."""
-        request = read("get", await self._object(kind, name, namespace), {"resourceVersion": resource_version})
+        target = await self._object(kind, name, namespace)
+        request = read("get", target, {"resourceVersion": resource_version}, accept=_form(kind))
         return decode_answer(kind, request, await self._call(request))
 
     async def list(
@@ -157,7 +166,7 @@ class Reader:
             "limit": page_size or None,
         }
         while True:
-            request = read("list", target, query)
+            request = read("list", target, query, accept=_form(kind, "List"))
             response = await self._call(request, timeout)
             try:
                 page = decode_page(kind, response.body)
@@ -168,6 +177,29 @@ class Reader:
                 return
             # The token holds the version; the server refuses to be told it twice.
             query |= {"continue": page.continue_, "resourceVersion": None, "resourceVersionMatch": None}
+
+    @asynccontextmanager
+    async def open_list(
+        self,
+        kind: type[Object | Dynamic],
+        *,
+        namespace: str | None = None,
+        labels: LabelQuery = None,
+        fields: FieldQuery = None,
+        resource_version: str = "",
+        limit: int = 0,
+        token: str = "",
+    ) -> AsyncGenerator[ChunkReader]:
+        """One page of a list as bytes that go on arriving, for readers that need not hold it whole."""
+        query = {
+            **selection(labels, fields),
+            "resourceVersion": resource_version if not token else None,  # the token holds it
+            "limit": limit or None,
+            "continue": token,
+        }
+        request = read("list", await self._collection(kind, namespace), query, accept=_form(kind, "List"))
+        async with self._stream(request) as stream:
+            yield ChunkReader(stream, request, self._caller.deadlines, silence=self._caller.timeout)
 
     @asynccontextmanager
     async def watch(
@@ -200,8 +232,8 @@ class Reader:
             "resourceVersionMatch": "NotOlderThan" if initial_events else None,
             "timeoutSeconds": seconds,
         }
-        request = read("watch", target, query)
-        async with self._caller.stream(request) as stream:
+        request = read("watch", target, query, accept=_form(kind))
+        async with self._stream(request) as stream:
             if "html" in stream.headers.get("Content-Type", ""):
                 raise not_understood(request, "it sent a page of HTML")
             limit = silence or seconds + _GRACE
@@ -254,12 +286,25 @@ class Reader:
 
     # Inner parts
 
+    @asynccontextmanager
+    async def _stream(self, request: Request) -> AsyncGenerator[Stream]:
+        try:
+            async with self._caller.stream(request) as stream:
+                yield stream
+        except NoSuchResource:
+            self._forget(request)
+            raise
+
+    def _forget(self, request: Request) -> None:
+        """Its definition may have been made anew, with another plural or scope."""
+        if isinstance(request.what, Target):
+            self.discovery.forget(request.what.resource.api_version, request.what.resource.kind)
+
     async def _call(self, request: Request, timeout: float | None = None) -> Response:
         try:
             return await self._caller.call(request, timeout)
         except NoSuchResource:
-            if isinstance(request.what, Target):  # its definition may have been made anew, with another plural or scope
-                self.discovery.forget(request.what.resource.api_version, request.what.resource.kind)
+            self._forget(request)
             raise
 
     async def _resource(self, kind: type[Object | Dynamic]) -> Resource:
@@ -267,7 +312,7 @@ class Reader:
         if not isinstance(kind, type) or not issubclass(kind, ResourceClass):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TrimtabError(f"{kind!r} is no kind: give a class such as Pod, or dynamic('v1', 'Pod')")
         resource = kind.resource
-        if not resource.plural and issubclass(kind, Dynamic):
+        if not resource.plural and issubclass(kind, Dynamic | MetadataOnly):
             return (await self.discovery.find(resource.api_version, resource.kind)).resource
         return resource
 
@@ -282,3 +327,10 @@ class Reader:
     async def _collection(self, kind: type[Object | Dynamic], namespace: str | None) -> Target:
         resource = await self._resource(kind)
         return Target(resource, (namespace or "") if resource.namespaced else "")
+
+
+def _form(kind: type[Object | Dynamic], suffix: str = "") -> str:
+    """What to accept: an object whole, or its metadata alone."""
+    if not issubclass(kind, MetadataOnly):
+        return JSON
+    return f"{JSON};as={PARTIAL.kind}{suffix};g={PARTIAL.group};v={PARTIAL.version}"

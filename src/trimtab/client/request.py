@@ -68,9 +68,9 @@ class Request:
 Query: TypeAlias = Mapping[str, str | int | bool | None]
 
 
-def read(verb: str, target: Target, query: Query | None = None) -> Request:
+def read(verb: str, target: Target, query: Query | None = None, *, accept: str = JSON) -> Request:
     """A request that changes nothing."""
-    return Request(verb, "GET", target.path + query_string(query or {}), target, idempotent=True)
+    return Request(verb, "GET", target.path + query_string(query or {}), target, accept=accept, idempotent=True)
 
 
 def write(

@@ -41,6 +41,10 @@ class Stream(Protocol):
         """What of the body came next, b"" at its end. Raises TransportError where it breaks off."""
         ...
 
+    def rest(self, seconds: float) -> None:
+        """Read nothing for so long: what comes in many pieces meanwhile is then read together, for less."""
+        ...
+
 
 class Transport(Protocol):
     """Sends requests. Raises TransportError where no answer comes; any answer, 500 too, is a Response."""

@@ -84,8 +84,23 @@ class Watch(Generic[K]):
         self._beginnings = (kind_first.encode(), version_first.encode())
         self._identity = (resource.api_version, resource.kind)
 
+    async def lines(self) -> list[bytes]:
+        """The events that came next, a line of JSON each, for readers that decode them themselves; none at the end.
+
+        Bookmarks are among them, and what ends the watch (`{"type":"ERROR",…}`), of which `refusal` makes an error.
+        """
+        return await self._lines.lines()
+
+    def refusal(self, status: bytes) -> ApiError:
+        """The error for the Status in the last event of a watch that the server ends."""
+        return error_from_body(self._request, _INTERNAL_ERROR, status)
+
+    def rest(self, seconds: float) -> None:
+        """Read nothing for so long: events that come one by one meanwhile are then read together, for less."""
+        self._lines.rest(seconds)
+
     async def frames(self) -> list[Frame]:
-        """The events that came next, bookmarks too, for readers that keep bytes; none at the end.
+        """The events that came next, bookmarks too, with their objects as bytes; none at the end.
 
         Nothing of their objects is decoded here, so `resource_version` does not follow them.
         """
@@ -93,7 +108,7 @@ class Watch(Generic[K]):
         while not frames:
             if self._error is not None:
                 raise self._error
-            lines = await self._lines.lines()
+            lines = await self.lines()
             if not lines:
                 break
             for line in lines:
@@ -103,7 +118,7 @@ class Watch(Generic[K]):
                     self._skip(f"what came is no event: {error}")
                     continue
                 if frame.type == "ERROR":  # the last thing that a server says: what came before is handed out first
-                    self._error = error_from_body(self._request, _INTERNAL_ERROR, bytes(frame.object))
+                    self._error = self.refusal(bytes(frame.object))
                     break
                 if frame.type == "BOOKMARK" and self._silence_after_bookmark is not None:
                     # Not every kind has them (core/v1 Events do not), so silence means something only from here on.

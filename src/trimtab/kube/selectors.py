@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
@@ -10,7 +11,7 @@ from trimtab.kube.invalid import InvalidValueError
 from trimtab.kube.labels import check_label_key, check_label_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from trimtab.kube.meta.v1 import LabelSelector, LabelSelectorRequirement
 
@@ -118,6 +119,18 @@ class Selector:
             Requirement(each.key, _struct_operator(each), _set(each.values)) for each in selector.match_expressions
         )
         return cls(cls.from_mapping(selector.match_labels).requirements + expressions)
+
+    @classmethod
+    def of(cls, labels: Selector | Mapping[str, str] | str | None) -> Selector | None:
+        """Take labels as people give them; None is no selection. An empty mapping is refused: it looks like one."""
+        if isinstance(labels, Mapping):
+            if not labels:
+                # A Service without a selector selects nothing, but an empty query selects everything.
+                raise InvalidValueError(
+                    "labels={} would select everything: leave labels out, or give Selector.everything()"
+                )
+            return cls.from_mapping(labels)
+        return cls.parse(labels) if isinstance(labels, str) else labels
 
     @classmethod
     def everything(cls) -> Selector:

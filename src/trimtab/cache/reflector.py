@@ -18,7 +18,17 @@ from enum import Enum
 from typing import TypeAlias
 
 from trimtab.cache.backoff import Backoff
-from trimtab.client import ApiError, BadRequest, Gone, Invalid, NotFound, TooManyRequests, TransportError, Unreachable
+from trimtab.client import (
+    ApiError,
+    BadRequest,
+    Gone,
+    Invalid,
+    NotFound,
+    TooManyRequests,
+    TransportError,
+    UnknownKind,
+    Unreachable,
+)
 
 PAGE_SIZE = 500
 _SHORTEST_WATCH = 300  # seconds, and up to twice that
@@ -52,7 +62,7 @@ class Wait:
 
 
 Step: TypeAlias = ListPage | OpenWatch | Wait
-Failure: TypeAlias = ApiError | TransportError
+Failure: TypeAlias = ApiError | TransportError | UnknownKind
 
 
 class Phase(Enum):
@@ -173,7 +183,9 @@ class Reflector:
             if streamed and isinstance(error, Invalid | BadRequest):
                 self._stream_state = False  # it does not know how, or may not, and so it will stay
                 return
-            self._list_this_time |= streamed and not isinstance(error, NotFound | Unreachable | TooManyRequests)
+            self._list_this_time |= streamed and not isinstance(
+                error, UnknownKind | NotFound | Unreachable | TooManyRequests
+            )
             self._back_off(str(error))
 
     def _lost(self, error: Failure) -> None:

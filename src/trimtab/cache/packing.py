@@ -1,0 +1,191 @@
+"""The station where bytes become few: what an object shares with its like is kept once.
+
+Three ways, from the plainest. Small objects stay as they are. Others are compressed with a dictionary of their kind,
+trained from the first of them and again when it no longer fits. Those with an owner in common (the Pods of a
+ReplicaSet) are all but the same, and are kept as what tells them from one of them.
+
+Measured on 10,000 Pods of 7.4 KB in 500 ReplicaSets: 1,385 bytes and 13 µs a Pod with a dictionary, 267 bytes and 7 µs
+next to a sibling; reading back takes 5 µs and 2 µs.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import zstandard
+
+_BRACE: Final = ord("{")  # how JSON begins, and no frame of zstandard
+_SMALL: Final = 512  # bytes: what is smaller stays as it is
+_SAMPLES: Final = 100
+_SAMPLED_BYTES: Final = 64 << 10  # fewer bytes are not worth a dictionary
+_LARGEST_DICTIONARY: Final = 64 << 10
+_DECAYED: Final = 1.3  # times what its own samples took: a dictionary that no longer fits
+_LIVE: Final = 8  # siblings that are ready to be compared with: each takes 200 KB
+
+
+class Codec(Protocol):
+    """Knows how to read what was packed in one way."""
+
+    def unpack(self, data: bytes) -> bytes:
+        """The bytes as they were."""
+        ...
+
+
+class _Plain:
+    def unpack(self, data: bytes) -> bytes:
+        return data
+
+
+PLAIN: Final[Codec] = _Plain()
+
+
+class _Dictionary:
+    """zstandard with a dictionary. It lives as long as something that was packed with it."""
+
+    def __init__(self, samples: list[bytes]) -> None:
+        size = min(_LARGEST_DICTIONARY, sum(map(len, samples)) // 4)
+        # With k and d given training takes 10 ms; left to find them, zstandard takes a second.
+        trained = zstandard.train_dictionary(size, [*samples], k=1024, d=8)
+        # No size of a source here: with one, the tables of the dictionary would not fit a larger source.
+        trained.precompute_compress(level=1)  # pyright: ignore[reportUnknownMemberType]
+        self._decompress = zstandard.ZstdDecompressor(dict_data=trained).decompress
+        self.compress = zstandard.ZstdCompressor(
+            level=1, dict_data=trained, write_checksum=False, write_dict_id=False
+        ).compress
+        self.expected = sum(len(self.compress(sample)) for sample in samples) / sum(map(len, samples))
+
+    def unpack(self, data: bytes) -> bytes:
+        return data if data[0] == _BRACE else self._decompress(data)
+
+
+class Family:
+    """Objects that are alike: each is kept as what tells it from one of them."""
+
+    __slots__ = ("_live", "_packed_by", "_sample")
+
+    def __init__(self, sample: bytes, packed_by: Codec, live: _Live) -> None:
+        self._sample = sample
+        self._packed_by = packed_by
+        self._live = live
+
+    def sample(self) -> bytes:
+        """The one that all are compared with."""
+        return self._packed_by.unpack(self._sample)
+
+    def pack(self, data: bytes) -> bytes:
+        """What tells this one from the sample."""
+        return self._live.of(self)[0](data)
+
+    def unpack(self, data: bytes) -> bytes:
+        """The bytes as they were."""
+        return data if data[0] == _BRACE else self._live.of(self)[1](data)
+
+
+class _Live:
+    """The families that were met last, with what it takes to pack and unpack their members."""
+
+    def __init__(self) -> None:
+        self._ready: OrderedDict[Family, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = OrderedDict()
+
+    def of(self, family: Family) -> tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]:
+        ready = self._ready.get(family)
+        if ready is None:
+            ready = self._ready[family] = _beside(family.sample())
+            if len(self._ready) > _LIVE:
+                self._ready.popitem(last=False)
+        else:
+            self._ready.move_to_end(family)
+        return ready
+
+
+def _beside(sample: bytes) -> tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]:
+    raw = zstandard.ZstdCompressionDict(sample, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    parameters = zstandard.ZstdCompressionParameters.from_level(  # pyright: ignore[reportUnknownMemberType]
+        1,
+        source_size=len(sample),
+        dict_size=len(sample),
+        hash_log=max(10, (len(sample) // 4).bit_length()),  # an eighth of the default's memory, for the same result
+        write_checksum=False,
+        write_dict_id=False,
+    )
+    compressor = zstandard.ZstdCompressor(dict_data=raw, compression_params=parameters)
+    return compressor.compress, zstandard.ZstdDecompressor(dict_data=raw).decompress
+
+
+class Packer:
+    """Packs the objects of one kind."""
+
+    def __init__(self) -> None:
+        self.trained = 0
+        self._live = _Live()
+        self._dictionary: _Dictionary | None = None
+        self._samples: list[bytes] = []
+        self._sampled = 0
+        self._sampling = True
+        self._stride = 1  # every so many-th object is a sample
+        self._window = 512  # objects after which a dictionary is judged
+        self._seen = 0
+        self._bytes_in = 0
+        self._bytes_out = 0
+
+    def pack(self, data: bytes) -> tuple[bytes, Codec]:
+        """Pack an object that has no siblings."""
+        if len(data) < _SMALL:
+            return data, PLAIN
+        self._seen += 1
+        if self._sampling and self._seen % self._stride == 0:
+            self._sample(data)
+        dictionary = self._dictionary
+        if dictionary is None:
+            return data, PLAIN
+        packed = _exactly(dictionary.compress(data))
+        self._bytes_in += len(data)
+        self._bytes_out += len(packed)
+        if self._seen >= self._window:
+            self._judge(dictionary)
+        return (packed, dictionary) if len(packed) < len(data) else (data, PLAIN)
+
+    def family(self, data: bytes) -> Family | None:
+        """Begin a family with an object that has siblings; None where it is too small for that."""
+        if len(data) < _SMALL:
+            return None
+        packed, codec = self.pack(data)
+        return Family(packed, codec, self._live)
+
+    def pack_beside(self, family: Family, data: bytes) -> tuple[bytes, Codec]:
+        """Pack an object of a family."""
+        packed = _exactly(family.pack(data))
+        return (packed, family) if len(packed) < len(data) else (data, PLAIN)
+
+    def _sample(self, data: bytes) -> None:
+        self._samples.append(data)
+        self._sampled += len(data)
+        if len(self._samples) < _SAMPLES or self._sampled < _SAMPLED_BYTES:
+            return
+        try:
+            dictionary = _Dictionary(self._samples)
+        except zstandard.ZstdError:  # the samples have too little in common
+            dictionary = None
+        if dictionary is not None and dictionary.expected < 1:
+            self._dictionary = dictionary
+            self.trained += 1
+        self._samples, self._sampled, self._sampling = [], 0, False
+        self._start_window()
+
+    def _judge(self, dictionary: _Dictionary) -> None:
+        if self._bytes_out > _DECAYED * dictionary.expected * self._bytes_in:
+            self._sampling = True
+            # From all over what comes, as a list comes sorted, and in ever larger steps, as training is not free.
+            self._stride = max(1, self._window // _SAMPLES)
+        self._window *= 2
+        self._start_window()
+
+    def _start_window(self) -> None:
+        self._seen = self._bytes_in = self._bytes_out = 0
+
+
+def _exactly(packed: bytes) -> bytes:
+    """A copy without the room that zstandard reserved for the worst case and that would be kept with the result."""
+    return bytes(memoryview(packed))

@@ -2,13 +2,17 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 from bench import gopeers
-from bench.harness import BenchError, Contestant, Reach, Scenario
+from bench.harness import BenchError, Contestant, Question, Reach, Scenario
+from bench.place import Place
+from bench.population import Made, pods, settings
+from bench.processes import one_cost
 
-CONFIG_MAPS = 100
+HELP = "clients: patches, gets and lists"
+
+_CONFIG_MAPS = 100
 
 _MERGE_PATCH_REACHES = (Reach("client-go protobuf", 1.1), Reach("kubernetes-client", 0.25))
 _LIST_REACHES = (Reach("client-go JSON", 1.0),)
@@ -21,21 +25,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pods", type=int, default=10_000, help="Pods to list; 0 for none (%(default)s)")
     parser.add_argument("--in-flight", type=int, default=16, help="requests at a time (%(default)s)")
     parser.add_argument("--page", type=int, default=500, help="Pods in a page of a list (%(default)s)")
-    parser.add_argument("--only", metavar="NAMES", help="contestants with one of these in their name, comma between")
 
 
-async def scenarios(options: argparse.Namespace, folder: Path, kubeconfig: str, namespace: str) -> list[Scenario]:
+def population(options: argparse.Namespace) -> list[Iterable[Made]]:
+    """Say what the server has to hold."""
+    return [settings(_CONFIG_MAPS), pods(options.pods)]
+
+
+async def scenarios(options: argparse.Namespace, place: Place) -> list[Scenario]:
     """Say what is measured, with the programs that it takes."""
-    go = str(await gopeers.build(folder))
-    place = ("--kubeconfig", kubeconfig, "--namespace", namespace, "--objects", str(CONFIG_MAPS))
+    go = str(await gopeers.build(place.folder))
+    where = ("--kubeconfig", place.kubeconfig, "--namespace", place.namespace, "--objects", str(_CONFIG_MAPS))
     given: list[Scenario] = []
     for name, title, unit, count, page, reaches in _work(options):
         asked = ("--count", str(count), "--in-flight", str(options.in_flight), "--page", str(page))
         contestants = tuple(
-            Contestant(who, (*command, "--scenario", name.partition(" ")[0], *place, *asked), ours)
+            Contestant(who, (*command, "--scenario", name.partition(" ")[0], *where, *asked), ours)
             for who, command, ours in _contestants(go)
         )
-        given.append(Scenario(name, title, unit, count, contestants, reaches))
+        question = Question(name, title, unit, reaches)
+        given.append(Scenario(name, (question,), contestants, one_cost(question, count)))
     if options.only:
         given = [scenario.only(options.only.split(",")) for scenario in given]
     if not any(scenario.contestants for scenario in given):

@@ -4,9 +4,10 @@ import gc
 import resource
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
+
+from bench.memory import peak_memory
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,24 +45,16 @@ class Meter:
     def start(cls) -> "Meter":
         """Start measuring, after the garbage of the set-up is gone. The collector itself stays as users have it."""
         gc.collect()
-        return cls(_cpu_seconds(), time.perf_counter())
+        return cls(cpu_seconds(), time.perf_counter())
 
     def stop(self, count: int, version: str) -> Cost:
         """Say what it took."""
         wall = time.perf_counter() - self._wall
-        cpu = _cpu_seconds() - self._cpu
-        return Cost(cpu=cpu, wall=wall, count=count, rss=_peak_memory(), version=version)
+        cpu = cpu_seconds() - self._cpu
+        return Cost(cpu=cpu, wall=wall, count=count, rss=peak_memory(), version=version)
 
 
-def _cpu_seconds() -> float:
+def cpu_seconds() -> float:
+    """Tell what this process has used so far, user and system, in all its threads."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
-
-
-def _peak_memory() -> int:
-    """Read the peak from Linux's /proc: getrusage's begins with that of the process that started this one."""
-    try:
-        status = Path("/proc/self/status").read_text("ascii")
-    except OSError:
-        return 0
-    return int(status.partition("VmHWM:")[2].split()[0]) * 1024

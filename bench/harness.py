@@ -1,13 +1,12 @@
 """Runs contestants, interleaved, round after round."""
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
 
-import msgspec
-
-from bench.cost import Cost
 from trimtab.errors import TrimtabError
+
+_T = TypeVar("_T")
 
 
 class BenchError(TrimtabError):
@@ -16,7 +15,7 @@ class BenchError(TrimtabError):
 
 @dataclass(frozen=True)
 class Contestant:
-    """A program that does the work of a scenario and prints its Cost."""
+    """A program that takes part."""
 
     name: str
     command: tuple[str, ...]
@@ -25,22 +24,48 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Reach:
-    """What is demanded: our CPU is at most so many times that of a peer."""
+    """What is demanded: what ours takes is at most so many times what a peer takes."""
 
     peer: str
     at_most: float
+    ours: str = ""  # which of ours; the first, unless it is said
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """Some work, those who do it, and what is demanded of us. `unit` is what `count` counts."""
+class Question:
+    """One thing that is measured: a heading of the table. What it takes is in `measure` for each `unit`."""
 
     name: str
     title: str
     unit: str
-    count: int
-    contestants: tuple[Contestant, ...]
     reaches: tuple[Reach, ...] = ()
+    measure: str = "CPU µs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """The answer to a question, of one contestant in one round. What was not measured is None."""
+
+    each: float
+    version: str
+    wall: float | None = None  # seconds for all of it
+    rss: int | None = None  # the process's peak, in bytes
+    p50: float | None = None  # of latencies, in ms
+    p99: float | None = None
+
+
+Answers: TypeAlias = Mapping[str, Reading]
+"""What came of one run, by the names of the questions."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Some work, those who do it, and the questions that doing it once answers."""
+
+    name: str
+    questions: tuple[Question, ...]
+    contestants: tuple[Contestant, ...]
+    run: Callable[[Contestant], Awaitable[Answers]]
 
     def only(self, names: Sequence[str]) -> "Scenario":
         """Leave out the contestants in whose name none of these occurs."""
@@ -49,58 +74,47 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Entry:
-    """How one contestant did: a cost for each round."""
+    """How one contestant did: a reading for each round."""
 
     contestant: Contestant
-    costs: tuple[Cost, ...]
+    readings: tuple[Reading, ...]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How all contestants of a scenario did."""
+    """How all contestants did whom a question was put to."""
 
-    scenario: Scenario
+    question: Question
     entries: tuple[Entry, ...]
 
 
-async def compete(scenario: Scenario, rounds: int, announce: Callable[[str], None]) -> Outcome:
+async def compete(scenario: Scenario, rounds: int, announce: Callable[[str], None]) -> list[Outcome]:
     """Let each contestant do the work once a round; the next round begins with the next of them.
 
     So what else the machine does at a time falls on all of them, and nobody always goes first.
     """
-    costs: dict[Contestant, list[Cost]] = {contestant: [] for contestant in scenario.contestants}
+    given: dict[Contestant, list[Answers]] = {contestant: [] for contestant in scenario.contestants}
     for number in range(rounds):
         for contestant in rotated(scenario.contestants, number):
-            cost = await _run(contestant, scenario)
-            costs[contestant].append(cost)
-            announce(f"{scenario.name} {number + 1}/{rounds}, {contestant.name}: {cost.each:,.1f} µs a {scenario.unit}")
-    return Outcome(scenario, tuple(Entry(contestant, tuple(given)) for contestant, given in costs.items()))
+            answers = await scenario.run(contestant)
+            given[contestant].append(answers)
+            announce(f"{scenario.name} {number + 1}/{rounds}, {contestant.name}: {_said(scenario.questions, answers)}")
+    return [_outcome(question, given) for question in scenario.questions]
 
 
-def rotated(items: Sequence[Contestant], by: int) -> tuple[Contestant, ...]:
+def rotated(items: Sequence[_T], by: int) -> tuple[_T, ...]:
     """Begin with another item and go round."""
     start = by % len(items) if items else 0
     return (*items[start:], *items[:start])
 
 
-async def _run(contestant: Contestant, scenario: Scenario) -> Cost:
-    process = await asyncio.create_subprocess_exec(
-        *contestant.command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+def _outcome(question: Question, given: Mapping[Contestant, Sequence[Answers]]) -> Outcome:
+    entries = (
+        Entry(contestant, tuple(answers[question.name] for answers in rounds if question.name in answers))
+        for contestant, rounds in given.items()
     )
-    try:
-        output, errors = await process.communicate()
-    finally:
-        if process.returncode is None:  # the bench was told to stop
-            process.kill()
-            await process.wait()
-    who = f"{contestant.name} ({scenario.name})"
-    if process.returncode:
-        said = errors.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-        raise BenchError(f"{who} ended with {process.returncode}: {said[-1]}")
-    try:
-        cost = Cost.parse(output)
-    except msgspec.MsgspecError as error:
-        raise BenchError(f"{who} did not print what it cost: {error}") from error
-    if cost.count != scenario.count:
-        raise BenchError(f"{who} did {cost.count} of {scenario.count}: nothing to compare")
-    return cost
+    return Outcome(question, tuple(entry for entry in entries if entry.readings))
+
+
+def _said(questions: Sequence[Question], answers: Answers) -> str:
+    return "; ".join(f"{answers[q.name].each:,.1f} {q.measure} a {q.unit}" for q in questions if q.name in answers)

@@ -10,7 +10,7 @@ import aiohttp
 import msgspec
 
 from bench.harness import BenchError
-from bench.population import FIELD_MANAGER, config_map, pod, pod_status
+from bench.population import Made
 from bench.session import open_session
 
 _IN_FLIGHT = 64
@@ -23,15 +23,18 @@ async def server_version(kubeconfig: str) -> str:
 
 
 @asynccontextmanager
-async def populated(kubeconfig: str, *, config_maps: int, pods: int) -> AsyncIterator[str]:
-    """Give a namespace with so many objects, and delete it afterwards."""
+async def populated(kubeconfig: str, *populations: Iterable[Made]) -> AsyncIterator[str]:
+    """Give a namespace with these objects, and delete it afterwards.
+
+    Nobody may look after it in the meantime: its Pods belong to ReplicaSets and nodes that are not there.
+    """
     namespace = f"bench-{secrets.token_hex(4)}"
     async with open_session(kubeconfig) as (session, server):
         loader = _Loader(session, f"{server}/api/v1/namespaces")
         await loader.send("POST", "", {"metadata": {"name": namespace}})
         try:
-            await _gather(loader.add_config_map(namespace, number) for number in range(config_maps))
-            await _gather(loader.add_pod(namespace, number) for number in range(pods))
+            for population in populations:
+                await gather((loader.add(namespace, made) for made in population), _IN_FLIGHT)
             yield namespace
         finally:
             # Without grace: there is no kubelet that would say that the Pods have ended.
@@ -39,36 +42,16 @@ async def populated(kubeconfig: str, *, config_maps: int, pods: int) -> AsyncIte
             await loader.send("DELETE", f"/{namespace}")
 
 
-class _Loader:
-    def __init__(self, session: aiohttp.ClientSession, namespaces: str) -> None:
-        self._session = session
-        self._namespaces = namespaces
-
-    async def send(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> None:
-        async with self._session.request(
-            method,
-            self._namespaces + path,
-            params={"fieldManager": FIELD_MANAGER} if method in ("POST", "PATCH") else None,
-            data=None if body is None else msgspec.json.encode(body),
-            headers={"Content-Type": content_type},
-        ) as response:
-            if response.status >= 400:
-                said = await response.text()
-                raise BenchError(f"{method} {path or 'namespace'} was answered {response.status}: {said}")
-            await response.read()
-
-    async def add_config_map(self, namespace: str, number: int) -> None:
-        await self.send("POST", f"/{namespace}/configmaps", config_map(number))
-
-    async def add_pod(self, namespace: str, number: int) -> None:
-        body = pod(number)
-        await self.send("POST", f"/{namespace}/pods", body)
-        status = {"status": pod_status(number)}
-        path = f"/{namespace}/pods/{body['metadata']['name']}/status"
-        await self.send("PATCH", path, status, "application/merge-patch+json")
+async def collection_size(kubeconfig: str, path: str) -> int:
+    """Measure a collection: the bytes of JSON in which the server sends it."""
+    async with (
+        open_session(kubeconfig) as (session, server),
+        session.get(f"{server}{path}?resourceVersion=0") as answer,
+    ):
+        return sum([len(part) async for part in answer.content.iter_any()])
 
 
-async def _gather(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+async def gather(work: Iterable[Coroutine[Any, Any, None]], in_flight: int) -> None:
     """Run them all, so many at a time; one that fails ends the others."""
     waiting = iter(work)
 
@@ -77,5 +60,34 @@ async def _gather(work: Iterable[Coroutine[Any, Any, None]]) -> None:
             await one
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(_IN_FLIGHT):
+        for _ in range(in_flight):
             group.create_task(worker())
+
+
+class _Loader:
+    def __init__(self, session: aiohttp.ClientSession, namespaces: str) -> None:
+        self._session = session
+        self._namespaces = namespaces
+
+    async def send(
+        self, method: str, path: str, body: object = None, manager: str = "", content_type: str = "application/json"
+    ) -> None:
+        async with self._session.request(
+            method,
+            self._namespaces + path,
+            params={"fieldManager": manager} if manager else None,
+            data=None if body is None else msgspec.json.encode(body),
+            headers={"Content-Type": content_type},
+        ) as response:
+            if response.status >= 400:
+                said = await response.text()
+                raise BenchError(f"{method} {path or 'namespace'} was answered {response.status}: {said}")
+            await response.read()
+
+    async def add(self, namespace: str, made: Made) -> None:
+        collection = f"/{namespace}/{made.resource}"
+        await self.send("POST", collection, made.manifest, made.manager)
+        if made.status is not None:
+            status = {"status": made.status}
+            path = f"{collection}/{made.name}/status"
+            await self.send("PATCH", path, status, "kubelet", "application/merge-patch+json")

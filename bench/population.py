@@ -1,134 +1,107 @@
-"""The objects that the bench works on: small ConfigMaps, and Pods of about 10 KB that differ as those of a cluster do.
+"""The objects that the bench works on. Pure, and the same at every run: the n-th Pod is always the n-th Pod.
 
-Pure, and the same at every run: the n-th Pod is always the n-th Pod.
+Pods are of about 10 KB and come as in a cluster: ReplicaSets make most of them after a template, a controller manager
+created them, and a kubelet wrote their status. One ReplicaSet in a population is large: a twentieth of all Pods.
 """
 
 import random
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+from bench.templates import Template, pod_of, status_of, template
 
 FIELD_MANAGER = "bench"  # of all contestants, so that none of them leaves longer objects to the next
 
-_TEAMS = ("checkout", "search", "ledger", "media", "fraud", "identity", "delivery", "pricing")
-_WORDS = ("api", "worker", "cache", "relay", "index", "gate", "mirror", "batch", "stream", "audit", "sync", "edge")
-_ZONES = ("eu-central-1a", "eu-central-1b", "us-east-1c", "us-east-1d")
-_GATED = [{"name": "trimtab.dev/bench"}]  # no scheduler may touch these Pods: they are there to be read
+_LARGE = 20  # the large ReplicaSet has one Pod in so many
+_KEYS = ("timeout", "endpoint", "region", "retries", "feature", "limit", "cache", "window")
 
 
-def config_map_name(number: int) -> str:
-    """Name a ConfigMap, as all contestants do."""
+@dataclass(frozen=True)
+class Made:
+    """An object to create, as whom, and what is then reported of it."""
+
+    resource: str
+    manifest: dict[str, Any]
+    manager: str = FIELD_MANAGER
+    status: dict[str, Any] | None = None  # written by a kubelet
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.manifest["metadata"]["name"])
+
+    @property
+    def owner(self) -> str:
+        """The uid of its controller, if it has one."""
+        return next((str(owner["uid"]) for owner in self.manifest["metadata"].get("ownerReferences", ())), "")
+
+
+def settings_name(number: int) -> str:
+    """Name one of the ConfigMaps that requests go round, as all contestants do."""
     return f"settings-{number:03d}"
 
 
-def config_map(number: int) -> dict[str, Any]:
-    """Make a ConfigMap whose one key is there to be patched."""
-    return {
-        "metadata": {"name": config_map_name(number), "labels": {"app": "bench"}},
-        "data": {"mode": "steady", "revision": "0"},
-    }
+def settings(count: int) -> Iterator[Made]:
+    """Make small ConfigMaps whose one key is there to be patched."""
+    for number in range(count):
+        labels = {"app": "bench"}
+        metadata = {"name": settings_name(number), "labels": labels}
+        yield Made("configmaps", {"metadata": metadata, "data": {"mode": "steady", "revision": "0"}})
 
 
-def pod(number: int) -> dict[str, Any]:
-    """Make a Pod as a ReplicaSet of some team would have it, three containers with much to configure."""
-    rng = random.Random(number)  # noqa: S311
-    team = rng.choice(_TEAMS)
-    app = f"{team}-{rng.choice(_WORDS)}"
-    digest = f"{rng.getrandbits(40):010x}"
-    return {
-        "metadata": {
-            "name": f"{app}-{digest[:9]}-{number:05d}",
-            "labels": {
-                "app.kubernetes.io/name": app,
-                "app.kubernetes.io/part-of": team,
-                "app.kubernetes.io/version": _version(rng),
-                "pod-template-hash": digest[:9],
-                "topology.kubernetes.io/zone": rng.choice(_ZONES),
+def config_maps(count: int) -> Iterator[Made]:
+    """Make ConfigMaps of about 1 KB, some longer and some shorter."""
+    for number in range(count):
+        rng = random.Random(f"config {number}")  # noqa: S311
+        given = template(number % max(1, count // _LARGE))
+        properties = (f"{rng.choice(_KEYS)}.{n}={rng.getrandbits(48):012x}" for n in range(rng.randint(3, 25)))
+        manifest = {
+            "metadata": {"name": f"{given.app}-config-{number:06d}", "labels": given.labels},
+            "data": {
+                "application.properties": "\n".join(properties),
+                "mode": rng.choice(("steady", "canary", "drain")),
+                "revision": str(rng.randrange(1000)),
             },
-            "annotations": {
-                "checksum/config": f"{rng.getrandbits(256):064x}",
-                "prometheus.io/port": str(rng.randint(8000, 9999)),
-                "prometheus.io/scrape": "true",
-                "rollout.example.com/reason": " ".join(rng.choices(_WORDS, k=12)),
-            },
-        },
-        "spec": {
-            "schedulingGates": _GATED,
-            "serviceAccountName": "default",
-            "automountServiceAccountToken": False,
-            "terminationGracePeriodSeconds": rng.randint(10, 120),
-            "containers": [_container(rng, app, index) for index in range(3)],
-            "volumes": [
-                {"name": "config", "configMap": {"name": f"{app}-config", "optional": True}},
-                {"name": "scratch", "emptyDir": {"sizeLimit": f"{rng.randint(1, 9)}Gi"}},
-            ],
-            "tolerations": [{"key": "dedicated", "operator": "Equal", "value": team, "effect": "NoSchedule"}],
-        },
-    }
+        }
+        yield Made("configmaps", manifest, manager="helm")
 
 
-def pod_status(number: int) -> dict[str, Any]:
-    """Make the status that a kubelet would report for that Pod."""
-    rng = random.Random(-1 - number)  # noqa: S311
-    since = f"2026-0{rng.randint(1, 9)}-1{rng.randint(0, 9)}T{rng.randint(10, 23)}:{rng.randint(10, 59)}:00Z"
-    address = ".".join(str(part) for part in (10, rng.randint(0, 255), rng.randint(0, 255), rng.randint(1, 254)))
-    return {
-        "phase": "Running",
-        "hostIP": f"192.168.{rng.randint(0, 255)}.{rng.randint(1, 254)}",
-        "podIP": address,
-        "podIPs": [{"ip": address}],
-        "startTime": since,
-        "qosClass": "Burstable",
-        "conditions": [
-            {"type": name, "status": "True", "lastProbeTime": None, "lastTransitionTime": since}
-            for name in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
-        ],
-        "containerStatuses": [_container_status(rng, index, since) for index in range(3)],
-    }
+def pods(count: int) -> Iterator[Made]:
+    """Make so many Pods, the large ReplicaSet's first."""
+    for number in range(count):
+        yield pod(number, count)
 
 
-def _container(rng: random.Random, app: str, index: int) -> dict[str, Any]:
-    port = rng.randint(1024, 65000)
-    probe = {"httpGet": {"path": f"/{rng.choice(_WORDS)}/healthz", "port": port}, "periodSeconds": rng.randint(5, 60)}
-    return {
-        "name": _container_name(index),
-        "image": f"registry.example.com/{app}/{_container_name(index)}:{_version(rng)}",
-        "args": [f"--{rng.choice(_WORDS)}={rng.randint(0, 9999)}" for _ in range(4)],
-        "env": [
-            {"name": f"{rng.choice(_WORDS)}_{rng.choice(_WORDS)}_{n}".upper(), "value": f"{rng.getrandbits(64):016x}"}
-            for n in range(12)
-        ]
-        + [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
-        "ports": [{"name": "http", "containerPort": port}],
-        "resources": {
-            "requests": {"cpu": f"{rng.randint(50, 900)}m", "memory": f"{rng.randint(64, 2048)}Mi"},
-            "limits": {"memory": f"{rng.randint(2049, 8192)}Mi"},
-        },
-        "livenessProbe": probe,
-        "readinessProbe": probe,
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-        "volumeMounts": [
-            {"name": "config", "mountPath": "/etc/config", "readOnly": True},
-            {"name": "scratch", "mountPath": f"/var/{rng.choice(_WORDS)}"},
-        ],
-    }
+def pod(number: int, of: int) -> Made:
+    """Make the n-th of so many Pods."""
+    rng = random.Random(f"pod {number}")  # noqa: S311
+    given = template(bisect_right(_ends(of), number))
+    manifest = pod_of(given, rng)
+    return Made("pods", manifest, "kube-controller-manager", status_of(given, rng))
 
 
-def _container_status(rng: random.Random, index: int, since: str) -> dict[str, Any]:
-    image = f"registry.example.com/{rng.choice(_WORDS)}/{_container_name(index)}"
-    return {
-        "name": _container_name(index),
-        "image": f"{image}:{_version(rng)}",
-        "imageID": f"{image}@sha256:{rng.getrandbits(256):064x}",
-        "containerID": f"containerd://{rng.getrandbits(256):064x}",
-        "ready": True,
-        "started": True,
-        "restartCount": rng.randint(0, 9),
-        "state": {"running": {"startedAt": since}},
-    }
+def pods_by_name(count: int) -> Iterator[Made]:
+    """Make so many Pods in the order in which a server lists them, give or take a neighbour."""
+    ends = _ends(count)
+    starts = [0, *ends]
+    for number in sorted(range(len(ends)), key=lambda n: template(n).name):
+        yield from (pod(n, count) for n in range(starts[number], ends[number]))
 
 
-def _container_name(index: int) -> str:
-    return ("main", "proxy", "telemetry")[index]
+def large(of: int) -> tuple[Template, int]:
+    """Tell the large ReplicaSet of a population, and how many Pods it has."""
+    return template(0), of // _LARGE
 
 
-def _version(rng: random.Random) -> str:
-    return f"v{rng.randint(0, 9)}.{rng.randint(0, 40)}.{rng.randint(0, 99)}"
+@cache
+def _ends(count: int) -> list[int]:
+    """Give each ReplicaSet its Pods: the number with which those of the next begin, the last at `count`."""
+    rng = random.Random(count)  # noqa: S311
+    _, first = large(count)
+    ends = [max(first, 1)]
+    while ends[-1] < count:
+        ends.append(min(ends[-1] + rng.randint(8, 30), count))
+    return ends

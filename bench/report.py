@@ -1,5 +1,6 @@
-"""From costs to a verdict: medians, ratios, and whether what was demanded is reached. Pure."""
+"""From readings to a verdict: medians, ratios, and whether what was demanded is reached. Pure."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
@@ -8,22 +9,24 @@ from bench.harness import Entry, Outcome, Reach
 
 @dataclass(frozen=True)
 class Row:
-    """One contestant's line of the table. CPU is in microseconds for each request or object."""
+    """One contestant's line of the table. `each` is in the measure of its section; what was not measured is None."""
 
     name: str
     ours: bool
-    cpu: float
+    each: float
     least: float
     most: float
-    wall: float  # seconds for all of the work
-    rss: int
+    wall: float | None  # seconds for all of the work
+    rss: int | None
+    p50: float | None  # ms
+    p99: float | None
     version: str
     ratios: dict[str, float]  # of ours, by name, to this one: below 1 we are the lighter
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether one demand is reached. It is judged on the first of ours; a ratio of None was not measured."""
+    """Whether one demand is reached. A ratio of None was not measured."""
 
     reach: Reach
     ratio: float | None
@@ -36,47 +39,62 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Section:
-    """What the table says about one scenario."""
+    """What the table says about one question."""
 
     name: str
     title: str
     unit: str
+    measure: str
     rows: tuple[Row, ...]
     verdicts: tuple[Verdict, ...]
 
-    def verdict_on(self, peer: str) -> Verdict | None:
-        """The demand that names this peer, if there is one."""
-        return next((verdict for verdict in self.verdicts if verdict.reach.peer == peer), None)
+    def verdicts_on(self, peer: str) -> list[Verdict]:
+        """The demands that name this peer."""
+        return [verdict for verdict in self.verdicts if verdict.reach.peer == peer]
+
+    @property
+    def ours(self) -> tuple[str, ...]:
+        """Those of ours that others are compared with."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row.ratios))
 
 
 def section(outcome: Outcome) -> Section:
-    """Sum up one scenario."""
-    cpu = {entry.contestant.name: median(cost.each for cost in entry.costs) for entry in outcome.entries}
+    """Sum up how a question was answered."""
+    question = outcome.question
+    each = {entry.contestant.name: median(reading.each for reading in entry.readings) for entry in outcome.entries}
     ours = [entry.contestant.name for entry in outcome.entries if entry.contestant.ours]
 
-    def ratio(peer: str) -> float | None:
-        return cpu[ours[0]] / cpu[peer] if ours and peer in cpu else None
+    def ratio(reach: Reach) -> float | None:
+        judged = reach.ours or next(iter(ours), "")
+        return each[judged] / each[reach.peer] if judged in each and reach.peer in each else None
 
-    scenario = outcome.scenario
     return Section(
-        name=scenario.name,
-        title=scenario.title,
-        unit=scenario.unit,
-        rows=tuple(_row(e, {name: cpu[name] / cpu[e.contestant.name] for name in ours}) for e in outcome.entries),
-        verdicts=tuple(Verdict(reach, ratio(reach.peer)) for reach in scenario.reaches),
+        name=question.name,
+        title=question.title,
+        unit=question.unit,
+        measure=question.measure,
+        rows=tuple(_row(e, {name: each[name] / each[e.contestant.name] for name in ours}) for e in outcome.entries),
+        verdicts=tuple(Verdict(reach, ratio(reach)) for reach in question.reaches),
     )
 
 
 def _row(entry: Entry, ratios: dict[str, float]) -> Row:
-    each = [cost.each for cost in entry.costs]
+    each = [reading.each for reading in entry.readings]
     return Row(
         name=entry.contestant.name,
         ours=entry.contestant.ours,
-        cpu=median(each),
+        each=median(each),
         least=min(each),
         most=max(each),
-        wall=median(cost.wall for cost in entry.costs),
-        rss=max(cost.rss for cost in entry.costs),
-        version=entry.costs[-1].version,
+        wall=_median(reading.wall for reading in entry.readings),
+        rss=max((reading.rss for reading in entry.readings if reading.rss is not None), default=None),
+        p50=_median(reading.p50 for reading in entry.readings),
+        p99=_median(reading.p99 for reading in entry.readings),
+        version=entry.readings[-1].version,
         ratios={} if entry.contestant.ours else ratios,
     )
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    measured = [value for value in values if value is not None]
+    return median(measured) if measured else None

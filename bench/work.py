@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from bench.cost import Cost, Meter
-from bench.population import config_map_name
+from bench.population import settings_name
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,15 @@ def run_async(job: Job, connect: Callable[[Job], AbstractAsyncContextManager[Asy
 
     async def main() -> Cost:
         async with connect(job) as peer:
-            await peer.get(config_map_name(0))
+            await peer.get(settings_name(0))
             if job.scenario == "list":
                 meter = Meter.start()
                 kept = await peer.list(job.page)
                 return meter.stop(len(kept), peer.version)
             revision = _revisions()
             ask: dict[str, Callable[[int], Coroutine[Any, Any, object]]] = {
-                "get": lambda i: peer.get(config_map_name(i % job.objects)),
-                "patch": lambda i: peer.patch(config_map_name(i % job.objects), revision(i)),
+                "get": lambda i: peer.get(settings_name(i % job.objects)),
+                "patch": lambda i: peer.patch(settings_name(i % job.objects), revision(i)),
             }
             one = ask[job.scenario]
             numbers = iter(range(job.count))
@@ -97,15 +97,15 @@ def run_async(job: Job, connect: Callable[[Job], AbstractAsyncContextManager[Asy
 
 def run_in_threads(job: Job, peer: ThreadedPeer) -> Cost:
     """Do the job in as many threads as requests may be in flight."""
-    peer.get(config_map_name(0))
+    peer.get(settings_name(0))
     if job.scenario == "list":
         meter = Meter.start()
         kept = peer.list(job.page)
         return meter.stop(len(kept), peer.version)
     revision = _revisions()
     ask: dict[str, Callable[[int], object]] = {
-        "get": lambda i: peer.get(config_map_name(i % job.objects)),
-        "patch": lambda i: peer.patch(config_map_name(i % job.objects), revision(i)),
+        "get": lambda i: peer.get(settings_name(i % job.objects)),
+        "patch": lambda i: peer.patch(settings_name(i % job.objects), revision(i)),
     }
     one = ask[job.scenario]
 

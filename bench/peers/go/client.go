@@ -14,30 +14,34 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// client is what the scenarios need of client-go, whichever of its clients answers.
-type client interface {
+// requester is what the scenarios need of client-go, whichever of its clients answers.
+type requester interface {
 	get(ctx context.Context, namespace, name string) error
 	patch(ctx context.Context, namespace, name string, patch []byte) error
 	list(ctx context.Context, namespace string, options metav1.ListOptions) (page runtime.Object, length int, next string, err error)
 }
 
-func newClient(config *rest.Config, mode string) (client, error) {
+func newClient(config *rest.Config, mode string) (requester, error) {
+	if mode == "dynamic" {
+		api, err := dynamic.NewForConfig(config)
+		return dynamicClient{api}, err
+	}
+	api, err := newTyped(config, mode)
+	return typedClient{api}, err
+}
+
+func newTyped(config *rest.Config, mode string) (kubernetes.Interface, error) {
 	switch mode {
 	case "protobuf":
 		config.ContentType = "application/vnd.kubernetes.protobuf"
 		config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-		api, err := kubernetes.NewForConfig(config)
-		return typedClient{api}, err
 	case "json":
 		config.ContentType = "application/json" // left empty, it is protobuf
 		config.AcceptContentTypes = "application/json"
-		api, err := kubernetes.NewForConfig(config)
-		return typedClient{api}, err
-	case "dynamic":
-		api, err := dynamic.NewForConfig(config)
-		return dynamicClient{api}, err
+	default:
+		return nil, fmt.Errorf("no such mode: %q", mode)
 	}
-	return nil, fmt.Errorf("no such mode")
+	return kubernetes.NewForConfig(config)
 }
 
 type typedClient struct{ api kubernetes.Interface }

@@ -1,6 +1,7 @@
-// Command peer does a bench scenario with client-go and prints what it cost as one line of JSON.
+// Command peer takes part in the bench with client-go: `peer informer …` in the informer's contest, `peer …` in the client's.
 //
-// Set-up is not measured: the client is made and has spoken to the server once before the meter starts.
+// In the client's it does one scenario and prints what that cost as one line of JSON. Set-up is not measured: the client
+// is made and has spoken to the server once before the meter starts.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -29,6 +31,13 @@ type job struct {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "informer" {
+		if err := runInformer(context.Background(), os.Args[2:]); err != nil {
+			fmt.Fprintf(os.Stderr, "peer: informer: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	var j job
 	flag.StringVar(&j.scenario, "scenario", "", "patch, get or list")
 	flag.StringVar(&j.mode, "mode", "", "protobuf, json or dynamic")
@@ -52,12 +61,10 @@ func main() {
 }
 
 func run(ctx context.Context, j job) (cost, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", j.kubeconfig)
+	config, err := loadConfig(j.kubeconfig)
 	if err != nil {
 		return cost{}, err
 	}
-	config.QPS = -1 // no limit of the client's own
-	config.UserAgent = "bench"
 	api, err := newClient(config, j.mode)
 	if err != nil {
 		return cost{}, err
@@ -84,8 +91,18 @@ func run(ctx context.Context, j job) (cost, error) {
 	})
 }
 
+func loadConfig(kubeconfig string) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1 // no limit of the client's own
+	config.UserAgent = "bench"
+	return config, nil
+}
+
 // list reads every Pod of the namespace and keeps it, as a cache would.
-func list(ctx context.Context, api client, j job) (int, error) {
+func list(ctx context.Context, api requester, j job) (int, error) {
 	var pages []runtime.Object
 	listed, options := 0, metav1.ListOptions{Limit: j.page}
 	for {
@@ -106,10 +123,10 @@ func list(ctx context.Context, api client, j job) (int, error) {
 // kept holds what was listed until the process ends, so that no list is garbage before it is measured.
 var kept []runtime.Object
 
-func version() string {
+func version(path string) string {
 	info, _ := debug.ReadBuildInfo()
 	for _, module := range info.Deps {
-		if module.Path == "k8s.io/client-go" {
+		if module.Path == path {
 			return module.Version
 		}
 	}

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -32,7 +29,7 @@ func measure(j job, work func() error) (cost, error) {
 		Wall:    wall,
 		Count:   j.count,
 		RSS:     peakMemory(),
-		Version: "client-go " + version() + ", " + runtime.Version(),
+		Version: "client-go " + version("k8s.io/client-go") + ", " + runtime.Version(),
 	}, nil
 }
 
@@ -44,18 +41,8 @@ func cpuSeconds() float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// peakMemory reads the peak from Linux's /proc: getrusage's begins with that of the process that started this one.
-func peakMemory() int64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	var kilobytes int64
-	if _, peak, found := strings.Cut(string(status), "VmHWM:"); found {
-		fmt.Sscan(peak, &kilobytes)
-	}
-	return kilobytes * 1024
-}
+// peakMemory is not getrusage's: that begins with the peak of the process that started this one.
+func peakMemory() int64 { return statusBytes("VmHWM:") }
 
 // inFlight calls do(0) … do(count-1), so many at a time, and gives the first error.
 func inFlight(j job, do func(i int) error) error {

@@ -154,7 +154,7 @@ class _Maker:
         if make is dict:
             return field(default=NO_ENTRIES, name=f.encode_name)
         if isinstance(make, msgspec.StructMeta):
-            return field(default=self._class(make)(), name=f.encode_name)
+            return field(default=self._class(cast("Any", make))(), name=f.encode_name)
         return field(default_factory=make, name=f.encode_name)
 
     def _class(self, cls: type[msgspec.Struct]) -> Any:

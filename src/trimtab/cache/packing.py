@@ -16,13 +16,14 @@ from typing import Final, Protocol
 
 import zstandard
 
-_BRACE: Final = ord("{")  # how JSON begins, and no frame of zstandard
 _SMALL: Final = 512  # bytes: what is smaller stays as it is
 _SAMPLES: Final = 100
 _SAMPLED_BYTES: Final = 64 << 10  # fewer bytes are not worth a dictionary
 _LARGEST_DICTIONARY: Final = 64 << 10
 _DECAYED: Final = 1.3  # times what its own samples took: a dictionary that no longer fits
-_LIVE: Final = 8  # siblings that are ready to be compared with: each takes 200 KB
+_LIVE: Final = 8  # families that are ready to be compared with: each takes 100 KB, once for either way
+_FRESH: Final = 32  # objects that are kept as they came besides, for those who read them next
+_FRESH_BYTES: Final = 32 << 10  # which may not be larger than that
 
 
 class Codec(Protocol):
@@ -41,15 +42,33 @@ class _Plain:
 PLAIN: Final[Codec] = _Plain()
 
 
+class _Fresh:
+    """What was packed last, as it was: it is read next, by those who hear that it came."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, tuple[bytes, bytes]] = OrderedDict()
+
+    def keep(self, packed: bytes, data: bytes) -> None:
+        if len(data) <= _FRESH_BYTES:
+            self._kept[id(packed)] = packed, data  # which holds it, so that no other object can have its id
+            if len(self._kept) > _FRESH:
+                self._kept.popitem(last=False)
+
+    def find(self, packed: bytes) -> bytes | None:
+        kept = self._kept.get(id(packed))
+        return kept[1] if kept else None
+
+
 class _Dictionary:
     """zstandard with a dictionary. It lives as long as something that was packed with it."""
 
-    def __init__(self, samples: list[bytes]) -> None:
+    def __init__(self, samples: list[bytes], fresh: _Fresh) -> None:
         size = min(_LARGEST_DICTIONARY, sum(map(len, samples)) // 4)
         # With k and d given training takes 10 ms; left to find them, zstandard takes a second.
         trained = zstandard.train_dictionary(size, [*samples], k=1024, d=8)
         # No size of a source here: with one, the tables of the dictionary would not fit a larger source.
         trained.precompute_compress(level=1)  # pyright: ignore[reportUnknownMemberType]
+        self._fresh = fresh
         self._decompress = zstandard.ZstdDecompressor(dict_data=trained).decompress
         self.compress = zstandard.ZstdCompressor(
             level=1, dict_data=trained, write_checksum=False, write_dict_id=False
@@ -57,7 +76,7 @@ class _Dictionary:
         self.expected = sum(len(self.compress(sample)) for sample in samples) / sum(map(len, samples))
 
     def unpack(self, data: bytes) -> bytes:
-        return data if data[0] == _BRACE else self._decompress(data)
+        return self._fresh.find(data) or self._decompress(data)
 
 
 class Family:
@@ -70,48 +89,62 @@ class Family:
         self._packed_by = packed_by
         self._live = live
 
-    def sample(self) -> bytes:
+    def sample(self) -> zstandard.ZstdCompressionDict:
         """The one that all are compared with."""
-        return self._packed_by.unpack(self._sample)
+        return zstandard.ZstdCompressionDict(
+            self._packed_by.unpack(self._sample), dict_type=zstandard.DICT_TYPE_RAWCONTENT
+        )
 
     def pack(self, data: bytes) -> bytes:
         """What tells this one from the sample."""
-        return self._live.of(self)[0](data)
+        return self._live.compress_for(self)(data)
 
     def unpack(self, data: bytes) -> bytes:
         """The bytes as they were."""
-        return data if data[0] == _BRACE else self._live.of(self)[1](data)
+        return self._live.fresh.find(data) or self._live.decompress_for(self)(data)
 
 
 class _Live:
-    """The families that were met last, with what it takes to pack and unpack their members."""
+    """The families that were met last, with what it takes to pack and to unpack their members."""
 
     def __init__(self) -> None:
-        self._ready: OrderedDict[Family, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = OrderedDict()
+        self.fresh = _Fresh()
+        self._compress: OrderedDict[Family, Callable[[bytes], bytes]] = OrderedDict()
+        self._decompress: OrderedDict[Family, Callable[[bytes], bytes]] = OrderedDict()
 
-    def of(self, family: Family) -> tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]:
-        ready = self._ready.get(family)
+    def compress_for(self, family: Family) -> Callable[[bytes], bytes]:
+        ready = self._compress.get(family)
         if ready is None:
-            ready = self._ready[family] = _beside(family.sample())
-            if len(self._ready) > _LIVE:
-                self._ready.popitem(last=False)
-        else:
-            self._ready.move_to_end(family)
-        return ready
+            ready = self._compress[family] = _compress_beside(family.sample())
+        return _met(self._compress, family, ready)
+
+    def decompress_for(self, family: Family) -> Callable[[bytes], bytes]:
+        ready = self._decompress.get(family)
+        if ready is None:
+            ready = self._decompress[family] = zstandard.ZstdDecompressor(dict_data=family.sample()).decompress
+        return _met(self._decompress, family, ready)
 
 
-def _beside(sample: bytes) -> tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]:
-    raw = zstandard.ZstdCompressionDict(sample, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+def _met(
+    ready: OrderedDict[Family, Callable[[bytes], bytes]], family: Family, function: Callable[[bytes], bytes]
+) -> Callable[[bytes], bytes]:
+    ready.move_to_end(family)
+    if len(ready) > _LIVE:
+        ready.popitem(last=False)
+    return function
+
+
+def _compress_beside(sample: zstandard.ZstdCompressionDict) -> Callable[[bytes], bytes]:
+    size = len(sample)
     parameters = zstandard.ZstdCompressionParameters.from_level(  # pyright: ignore[reportUnknownMemberType]
         1,
-        source_size=len(sample),
-        dict_size=len(sample),
-        hash_log=max(10, (len(sample) // 4).bit_length()),  # an eighth of the default's memory, for the same result
+        source_size=size,
+        dict_size=size,
+        hash_log=max(10, (size // 4).bit_length()),  # an eighth of the default's memory, for the same result
         write_checksum=False,
         write_dict_id=False,
     )
-    compressor = zstandard.ZstdCompressor(dict_data=raw, compression_params=parameters)
-    return compressor.compress, zstandard.ZstdDecompressor(dict_data=raw).decompress
+    return zstandard.ZstdCompressor(dict_data=sample, compression_params=parameters).compress
 
 
 class Packer:
@@ -145,7 +178,7 @@ class Packer:
         self._bytes_out += len(packed)
         if self._seen >= self._window:
             self._judge(dictionary)
-        return (packed, dictionary) if len(packed) < len(data) else (data, PLAIN)
+        return self._smaller(data, packed, dictionary)
 
     def family(self, data: bytes) -> Family | None:
         """Begin a family with an object that has siblings; None where it is too small for that."""
@@ -156,8 +189,13 @@ class Packer:
 
     def pack_beside(self, family: Family, data: bytes) -> tuple[bytes, Codec]:
         """Pack an object of a family."""
-        packed = _exactly(family.pack(data))
-        return (packed, family) if len(packed) < len(data) else (data, PLAIN)
+        return self._smaller(data, _exactly(family.pack(data)), family)
+
+    def _smaller(self, data: bytes, packed: bytes, codec: Codec) -> tuple[bytes, Codec]:
+        if len(packed) >= len(data):
+            return data, PLAIN
+        self._live.fresh.keep(packed, data)
+        return packed, codec
 
     def _sample(self, data: bytes) -> None:
         self._samples.append(data)
@@ -165,7 +203,7 @@ class Packer:
         if len(self._samples) < _SAMPLES or self._sampled < _SAMPLED_BYTES:
             return
         try:
-            dictionary = _Dictionary(self._samples)
+            dictionary = _Dictionary(self._samples, self._live.fresh)
         except zstandard.ZstdError:  # the samples have too little in common
             dictionary = None
         if dictionary is not None and dictionary.expected < 1:

@@ -13,7 +13,7 @@ import msgspec
 from trimtab.cache.entry import Cached
 from trimtab.cache.intake import Intake
 from trimtab.cache.pages import PageCutter
-from trimtab.cache.reflector import ListPage, OpenWatch, Phase, Reflector, Wait
+from trimtab.cache.reflector import AT_ONCE, ListPage, OpenWatch, Phase, Reflector, Wait
 from trimtab.cache.store import Change, Store
 from trimtab.client import ApiError, Bookmark, Closed, Reader, Stalled, TransportError, UnknownKind, Watch
 from trimtab.client.listing import collector_paused
@@ -33,6 +33,7 @@ there is progress to tell of; resuming a watch that was merely quiet costs one s
 _BURST = 0.001  # seconds: reads that follow each other so closely are worth collecting
 _REST = 0.004  # seconds for which events are collected then, which is how much later the first of them is seen
 _LOADING_REST = 0.01
+_CHANGES = ("ADDED", "MODIFIED", "DELETED")
 _LARGE = 64 << 10  # bytes: there is nothing to be won by collecting more
 
 
@@ -96,6 +97,7 @@ class Feed(Generic[K]):
         self._silence = silence
         self._incoming: dict[str, Cached[K]] = {}
         self._read_at = 0.0
+        self._rested = False
 
     @property
     def resource_version(self) -> str:
@@ -164,14 +166,18 @@ class Feed(Generic[K]):
             silence=self._silence,
         ) as events:
             self._heard()
-            if not step.initial_events:
-                self._well()
-            while lines := await events.lines():
-                self._heard()
-                self._take(lines, events)
-                if self._reflector.phase is Phase.NEEDS_STATE:
-                    return
-                self._pace(lines, events)
+            # A watch that stands is well, however quiet; sooner, it could be one that the server ends at once.
+            stands = asyncio.get_running_loop().call_later(AT_ONCE, self._stands)
+            try:
+                while lines := await events.lines():
+                    self._heard()
+                    self._take(lines, events)
+                    self._stands()
+                    if self._reflector.phase is Phase.NEEDS_STATE:
+                        return
+                    self._pace(lines, events)
+            finally:
+                stands.cancel()
         self._reflector.closed()
 
     def _take(self, lines: list[bytes], events: Watch[Any]) -> None:
@@ -199,6 +205,8 @@ class Feed(Generic[K]):
             return []
         if kind == "ERROR":
             raise events.refusal(bytes(_decode_error(line).object))
+        if kind not in _CHANGES:
+            raise msgspec.ValidationError(f"its type is {one_line(kind)}")
         self.pulse.events += 1
         following = self._reflector.phase is Phase.FOLLOWING
         entry = self._intake.from_line(line, None if following else self._store.get)
@@ -233,12 +241,10 @@ class Feed(Generic[K]):
     def _pace(self, lines: list[bytes], events: Watch[Any]) -> None:
         """Where events come thick and fast, read them in batches: waking up for each costs more than the event."""
         last, self._read_at = self._read_at, self._clock()
-        if sum(map(len, lines)) >= _LARGE:
-            return
-        if self._reflector.phase is Phase.STREAMING:
-            events.rest(_LOADING_REST)
-        elif self._read_at - last < _BURST:
-            events.rest(_REST)
+        burst = self._read_at - last < _BURST or (self._rested and len(lines) > 1)
+        self._rested = burst and sum(map(len, lines)) < _LARGE
+        if self._rested:
+            events.rest(_LOADING_REST if self._reflector.phase is Phase.STREAMING else _REST)
 
     def _heard(self) -> None:
         self.pulse.heard = self._clock()
@@ -254,6 +260,10 @@ class Feed(Generic[K]):
         if wait.why != self.pulse.problem:
             self.pulse.problem = wait.why
             _log.warning("%s: waiting, and trying again: %s", self._scope, wait.why)
+
+    def _stands(self) -> None:
+        if self._reflector.phase is Phase.FOLLOWING:
+            self._well()
 
     def _well(self) -> None:
         if self.pulse.problem:

@@ -8,7 +8,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias
+from typing import Generic, TypeAlias
 
 from trimtab.cache.entry import Cached
 from trimtab.cache.store import Change
@@ -98,14 +98,21 @@ class Handler(Generic[K]):
             said = self._call(change, initial)
             if said is not None and inspect.isawaitable(said):
                 await said
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            self._failed(change)  # something that it waited for was cancelled
         except Exception:  # noqa: BLE001  # a user's function: it may raise anything
-            self.failures += 1
-            entry: Any = change.new or change.old
-            _log.exception("handler %s failed on %r, and goes on with the next change", self.name, entry)
+            self._failed(change)
         finally:
             self._busy = False
             self.told += 1
             self._initial -= initial
+
+    def _failed(self, change: Change[K]) -> None:
+        self.failures += 1
+        _log.exception("handler %s failed on %r, and goes on with the next change", self.name, change.new or change.old)
 
     def _call(self, change: Change[K], initial: bool) -> Awaitable[None] | None:
         old, new = change.old, change.new

@@ -42,7 +42,8 @@ class Registration(Generic[K]):
 class Informer(Generic[K]):
     """A kind in some namespaces: a lister to read it, handlers that are told of changes.
 
-    Made by `Informers.informer`; informers of the same kind and selector share their watches, one a namespace.
+    Made by `Informers.informer`. Informers of the same kind and selector share their watches, one a namespace, and the
+    indexes there.
     """
 
     def __init__(
@@ -75,6 +76,11 @@ class Informer(Generic[K]):
     def watches(self) -> tuple[Watched[K], ...]:
         """The watches that it shares."""
         return tuple(self._watched.values())
+
+    @property
+    def handlers(self) -> tuple[Handler[K], ...]:
+        """Those who follow it."""
+        return tuple(registration.handler for registration in self._handlers)
 
     @property
     def has_synced(self) -> bool:

@@ -63,7 +63,7 @@ class Informers:
         self._clock = clock
         self._random = random or Random().random  # noqa: S311  # spreads load, keeps no secret
         self._packers: dict[type[Object | Dynamic], Packer] = {}
-        self._informers: dict[tuple[Scope, frozenset[str]], Informer[Any]] = {}
+        self._informers: list[Informer[Any]] = []
         self._watches: dict[Scope, tuple[Watched[Any], asyncio.Task[None]]] = {}
         self._shares: dict[Scope, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -80,12 +80,24 @@ class Informers:
         group, self._group = self._group, None
         for task in self._tasks:
             task.cancel()
-        await group.__aexit__(kind, error, traceback)
+        ours = kind is not None and issubclass(kind, asyncio.CancelledError)  # as the group does where a task failed
+        try:
+            await (group.__aexit__(kind, error, traceback) if ours else group.__aexit__(None, None, None))
+        except BaseExceptionGroup as failures:
+            first, *others = failures.exceptions
+            if others:
+                raise
+            raise first from None
 
     @property
     def watches(self) -> tuple[Watched[Any], ...]:
         """All watches, for those who look after them."""
         return tuple(watched for watched, _ in self._watches.values())
+
+    @property
+    def all(self) -> tuple[Informer[Any], ...]:
+        """All informers that were asked for."""
+        return tuple(self._informers)
 
     def informer(
         self,
@@ -96,7 +108,7 @@ class Informers:
         fields: FieldQuery = None,
         transform: Transform | None = None,
     ) -> Informer[K]:
-        """The informer of a kind in these namespaces (without any, in all), of the objects that are selected.
+        """An informer of a kind in these namespaces (without any, in all), of the objects that are selected.
 
         `metadata_of(Pod)` as a kind watches the metadata alone. `transform` changes an object's JSON before it is kept,
         to leave out what nobody reads.
@@ -105,17 +117,13 @@ class Informers:
         where = frozenset([namespaces] if isinstance(namespaces, str) else namespaces or ())
         if where and not kind.resource.namespaced:
             raise TrimtabError(f"{kind.resource.kind} lives in no namespace: leave namespaces out")
-        informer = self._informers.get((scope, where))
-        if informer is None:
 
-            def open_watch(namespace: str) -> Watched[K]:
-                return self._open(replace(scope, namespace=namespace), transform)
+        def open_watch(namespace: str) -> Watched[K]:
+            return self._open(replace(scope, namespace=namespace), transform)
 
-            informer = Informer(kind, open_watch, self._close, self._start, self._random)
-            informer.look_in(where or [""])
-            self._informers[scope, where] = informer
-        elif any(watched.transform is not transform for watched in informer.watches):
-            raise TrimtabError(f"{informer.watches[0].scope} is watched already, with another transform")
+        informer = Informer(kind, open_watch, self._close, self._start, self._random)
+        informer.look_in(where or [""])
+        self._informers.append(informer)
         return informer
 
     async def synced(self, timeout: float = 120.0) -> None:

@@ -118,9 +118,13 @@ class Lister(Generic[K]):
         return [entry for _, entries in self._select(namespace, labels, owner, index) for entry in entries]
 
     def _find(self, name: str, namespace: str | None) -> tuple[Watched[K], Cached[K]] | None:
-        namespaced = self._kind.resource.namespaced
-        if namespaced and not namespace:
-            raise TrimtabError(f"which {self._kind.resource.kind} {name}? It lives in a namespace: give that too")
+        resource = self._kind.resource
+        if not resource.plural:  # its scope is for discovery to say, which nobody here can ask
+            namespaced = bool(namespace)
+        elif resource.namespaced and not namespace:
+            raise TrimtabError(f"which {resource.kind} {name}? It lives in a namespace: give that too")
+        else:
+            namespaced = resource.namespaced
         key = f"{namespace}/{name}" if namespaced else name
         for watched in self._in(namespace if namespaced else None):
             entry = watched.overlay.see(key, watched.store.get(key))

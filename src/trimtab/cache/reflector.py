@@ -32,7 +32,7 @@ from trimtab.client import (
 
 PAGE_SIZE = 500
 _SHORTEST_WATCH = 300  # seconds, and up to twice that
-_AT_ONCE = 1.0  # a watch that ends sooner, and gave nothing, counts as a failure
+AT_ONCE = 1.0  # a watch that ends sooner, and gave nothing, counts as a failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class Reflector:
         self._needs_state()
 
     def _in_vain(self) -> bool:
-        return not self._heard and self._clock() - self._opened_at < _AT_ONCE
+        return not self._heard and self._clock() - self._opened_at < AT_ONCE
 
     def _back_off(self, why: str) -> None:
         self._wait = Wait(self._backoff.pause(), why)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from threading import RLock
 from types import GenericAlias, UnionType
-from typing import Annotated, Any, ClassVar, Never, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Final, Never, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, field
@@ -69,6 +71,10 @@ class _Twin:
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in self.plain.__struct_fields__)
 
+    def __ne__(self, other: object) -> bool:  # msgspec's would go by identity
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
     __hash__ = None  # type: ignore[assignment]  # as of the class it is of
 
     def __deepcopy__(self, memo: dict[int, Any]) -> msgspec.Struct:
@@ -84,11 +90,18 @@ def plain_class(cls: type[T]) -> type[T]:
 
 
 def freeze(value: Any) -> Any:
-    """Decoded JSON, frozen to the depth."""
-    if type(value) is list:
+    """A value frozen to the depth, whatever it holds."""
+    kind = cast("object", type(value))
+    if kind is list:
         return FrozenList(freeze(item) for item in cast("list[Any]", value))
-    if type(value) is dict:
+    if kind is dict:
         return FrozenDict({key: freeze(item) for key, item in cast("dict[str, Any]", value).items()})
+    if kind is tuple:
+        return tuple(freeze(item) for item in cast("tuple[Any, ...]", value))
+    if kind is set:
+        return frozenset(cast("set[Any]", value))
+    if isinstance(value, msgspec.Struct) and not isinstance(value, _Twin):
+        return msgspec.convert(msgspec.to_builtins(value, builtin_types=()), frozen(type(value)))
     return value
 
 
@@ -104,78 +117,88 @@ def _own(value: Any) -> Any:
 def frozen(cls: type[S]) -> type[S]:
     """The twin of a class: a subclass whose instances, with all that is in them, cannot be changed.
 
-    Decoding one takes twice as long as decoding the plain class: its lists and dicts are wrapped one by one.
+    Decoding one takes twice as long as decoding the plain class: its lists and dicts are wrapped one by one. A
+    `__post_init__` of the class may check, and not change.
     """
-    return cast("type[S]", _twins.twin(cls))
+    return cast("type[S]", _twins.get(cls))
 
 
-class _Maker:
-    """Makes the twins of a class and of all classes in it, some of which contain themselves."""
+class _Twins:
+    """The twins that were made. Those of a class that contains itself are made before they are whole."""
 
     def __init__(self) -> None:
-        self._made: dict[type[msgspec.Struct], type[msgspec.Struct] | None] = {}
-        self._awaited: dict[type[msgspec.Struct], set[type[msgspec.Struct]]] = {}
+        self._lock = RLock()  # views are read in threads too
+        self._made: dict[type[msgspec.Struct], type[msgspec.Struct]] = {}
         self._making: list[type[msgspec.Struct]] = []
+        self._awaited: dict[type[msgspec.Struct], set[type[msgspec.Struct]]] = {}
 
-    def twin(self, cls: type[msgspec.Struct]) -> type[msgspec.Struct]:
-        if known := self._made.get(cls):
-            return known
-        self._made[cls] = None
+    def get(self, cls: type[msgspec.Struct]) -> type[msgspec.Struct]:
+        made = self._made.get(cls)
+        if made is None:
+            with self._lock:
+                made = self._made.get(cls) or self._make(cls)
+        return made
+
+    def _make(self, cls: type[msgspec.Struct]) -> type[msgspec.Struct]:
         self._making.append(cls)
-        namespace: dict[str, Any] = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "plain": cls}
-        hints: dict[str, Any] = {}
-        containers: list[tuple[str, bool]] = []
-        for f in msgspec.structs.fields(cls):
-            hints[f.name] = self._hint(f.type)
-            deep = _depth(f.type)
-            if deep is not None:
-                containers.append((f.name, deep))
-            namespace[f.name] = self._field(f)
-        self._making.pop()
-        if containers:
-            namespace["__post_init__"] = _wrapper(tuple(containers))
+        try:
+            hints: dict[str, Any] = {}
+            fields: dict[str, Any] = {}
+            wrapped: dict[str, bool] = {}  # what has to be wrapped, and whether to the depth
+            for f in msgspec.structs.fields(cls):
+                hints[f.name] = self._hint(f.type)
+                fields[f.name], needs_wrapping = self._field(f)
+                deep = _depth(f.type)
+                if deep is not None or needs_wrapping:
+                    wrapped[f.name] = deep is not False or needs_wrapping
+        finally:
+            self._making.pop()
+        namespace = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "plain": cls, **fields}
         namespace["__annotations__"] = hints
+        if wrapped:
+            namespace["__post_init__"] = _wrapper(wrapped, getattr(cls, "__post_init__", None))
         make = cast("Any", type(cls))
         made: type[msgspec.Struct] = make(cls.__name__, (_Twin, cls), namespace, frozen=True, eq=False, gc=False)
         made.__setattr__ = made.__delattr__ = _refuse  # in kinder words than msgspec's
         self._made[cls] = made
         for waiting in self._awaited.pop(cls, ()):
-            setattr(self._made[waiting], _alias(cls), made)
+            if waiting in self._made:
+                setattr(self._made[waiting], _alias(cls), made)
         return made
 
-    def _field(self, f: msgspec.structs.FieldInfo) -> Any:
+    def _field(self, f: msgspec.structs.FieldInfo) -> tuple[Any, bool]:
+        """The field of the twin, and whether its default has to be wrapped each time."""
+        name = f.encode_name
         if f.required:
-            return field(name=f.encode_name)
+            return field(name=name), False
         if f.default is not NODEFAULT:
-            return field(default=f.default, name=f.encode_name)
-        make: Any = f.default_factory
-        if make is list:
-            return field(default=NO_ITEMS, name=f.encode_name)
-        if make is dict:
-            return field(default=NO_ENTRIES, name=f.encode_name)
+            return field(default=f.default, name=name), False
+        make = f.default_factory
+        if make in _EMPTY:
+            return field(default=_EMPTY[make], name=name), False
         if isinstance(make, msgspec.StructMeta):
-            return field(default=self._class(cast("Any", make))(), name=f.encode_name)
-        return field(default_factory=make, name=f.encode_name)
+            return field(default=self._class(cast("Any", make))(), name=name), False
+        return field(default_factory=make, name=name), True
 
     def _class(self, cls: type[msgspec.Struct]) -> Any:
-        if self._made.get(cls) or cls not in self._made:
-            return self.twin(cls)
+        if cls not in self._making:
+            return self.get(cls)
         # It is being made: its name stands for it, which msgspec looks up among the attributes of the class.
         self._awaited.setdefault(cls, set()).add(self._making[-1])
         return _alias(cls)
 
     def _hint(self, hint: Any) -> Any:
-        if type(hint) is not GenericAlias and isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-            return self._class(hint)
+        if isinstance(hint, msgspec.StructMeta):
+            return self._class(cast("Any", hint))
         origin, args = get_origin(hint), get_args(hint)
         if origin is Annotated:
-            return self._hint(args[0])
+            return Annotated[(self._hint(args[0]), *args[1:])]
         if origin in (Union, UnionType):
             return Union[tuple(self._hint(arg) for arg in args)]  # noqa: UP007  # made of values
         if origin in (list, dict, tuple, set):
-            kind = frozenset if origin is set else cast("Any", origin)
+            kind: Any = frozenset if origin is set else origin
             return GenericAlias(kind, tuple(self._hint(arg) for arg in args))
-        return cast("Any", hint)
+        return frozenset if hint is set else hint
 
 
 def _alias(cls: type) -> str:
@@ -183,36 +206,42 @@ def _alias(cls: type) -> str:
 
 
 def _depth(hint: Any) -> bool | None:
-    """None where a field holds no list or dict, True where such a one may hold further ones that are no Struct's."""
-    if hint is Any:
+    """None where a field holds nothing that could be changed, or Structs alone, which are frozen themselves.
+
+    False where it is a list or a dict of such, True where such a one may be anywhere in it.
+    """
+    if hint is Any or hint is object or hint in (list, dict, tuple):
         return True
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _depth(args[0])
-    if origin in (Union, UnionType):
-        return True if any(_depth(arg) is not None for arg in args) else None
     if origin in (list, dict):
         return _depth(args[-1]) is not None
-    return None
+    if origin in (Union, UnionType, tuple):
+        return True if any(_depth(arg) is not None for arg in args) else None
+    return True if origin is not None and origin.__module__ == "collections.abc" else None
 
 
-def _wrapper(containers: tuple[tuple[str, bool], ...]) -> Any:
+def _wrapper(wrapped: dict[str, bool], inherited: Callable[[Any], None] | None) -> Any:
     """The function that wraps what a new instance holds, written out field by field.
 
     Measured on Pods of 8 KB: decoding takes 16 µs plain, 30 with this, 34 with a loop over the names of the fields.
     """
     lines = ["def __post_init__(self):"]
-    for name, deep in containers:
+    if inherited is not None:
+        lines.append("    inherited(self)")
+    for name, deep in wrapped.items():
         wrap = "freeze" if deep else "wrap[type(value)]"
         lines += [
             f"    value = self.{name}",
             "    if value is not NO_ITEMS and value is not NO_ENTRIES and value is not None:",
             f"        force_setattr(self, {name!r}, {wrap}(value))",
         ]
-    scope: dict[str, Any] = {"wrap": {list: FrozenList, dict: FrozenDict}, "freeze": freeze}
+    scope: dict[str, Any] = {"wrap": {list: FrozenList, dict: FrozenDict}, "freeze": freeze, "inherited": inherited}
     scope |= {"NO_ITEMS": NO_ITEMS, "NO_ENTRIES": NO_ENTRIES, "force_setattr": force_setattr}
     exec("\n".join(lines), scope)  # noqa: S102  # of names of fields alone, which are Python's
     return scope["__post_init__"]
 
 
-_twins = _Maker()  # a cache, like those of functools: what it holds follows from the classes alone
+_EMPTY: Final[dict[Any, Any]] = {list: NO_ITEMS, dict: NO_ENTRIES, set: frozenset()}
+_twins = _Twins()  # a cache, like those of functools: what it holds follows from the classes alone

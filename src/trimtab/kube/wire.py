@@ -14,6 +14,7 @@ import msgspec
 
 from trimtab.kube.base import Struct
 from trimtab.kube.dynamic import Dynamic
+from trimtab.kube.frozen import plain_class
 from trimtab.kube.objects import Object
 from trimtab.kube.reading import as_go_reads
 from trimtab.kube.shapes import Shape, fields
@@ -66,7 +67,7 @@ def to_wire(obj: Struct | Dynamic) -> dict[str, Any]:
     if isinstance(obj, Dynamic):
         return obj.to_wire()
     body = cast("dict[str, Any]", msgspec.to_builtins(obj))
-    _tidy(type(obj), body)
+    _tidy(plain_class(type(obj)), body)
     if isinstance(obj, Object):
         return {"apiVersion": obj.api_version, "kind": obj.kind, **body}
     return body

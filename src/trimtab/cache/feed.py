@@ -16,6 +16,7 @@ from trimtab.cache.pages import PageCutter
 from trimtab.cache.reflector import AT_ONCE, ListPage, OpenWatch, Phase, Reflector, Wait
 from trimtab.cache.store import Change, Store
 from trimtab.client import ApiError, Bookmark, Closed, Reader, Stalled, TransportError, UnknownKind, Watch
+from trimtab.client.apierrors import UNREADABLE
 from trimtab.client.listing import collector_paused
 from trimtab.errors import one_line
 from trimtab.kube.dynamic import Dynamic
@@ -145,7 +146,7 @@ class Feed(Generic[K]):
                     body.rest(_LOADING_REST)
         try:
             items, metadata = page.end()
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise TransportError(f"cannot list {scope}: what came is no list: {one_line(str(error))}") from error
         for item in items:
             self._take_item(item)
@@ -188,7 +189,7 @@ class Feed(Generic[K]):
                 for line in lines:
                     try:
                         changes += self._take_line(line, events)
-                    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                    except UNREADABLE as error:
                         self._skip(error)
                     if self._reflector.phase is Phase.NEEDS_STATE:
                         break
@@ -223,7 +224,7 @@ class Feed(Generic[K]):
     def _take_item(self, item: bytes) -> None:
         try:
             entry = self._intake.from_item(item, self._store.get)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             self._skip(error)
         else:
             self._incoming[entry.key] = entry

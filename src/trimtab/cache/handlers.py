@@ -62,6 +62,7 @@ class Handler(Generic[K]):
         self._initial = 0  # of those that wait, how many are of the first state
         self._wake = asyncio.Event()
         self._busy = False
+        self._stopped = False
 
     @property
     def backlog(self) -> int:
@@ -73,8 +74,16 @@ class Handler(Generic[K]):
         """Whether it was told of all that was there when it began to follow."""
         return self._initial == 0
 
+    def stop(self) -> None:
+        """Tell it nothing more, not even what waits."""
+        self._stopped = True
+        self._waiting.clear()
+        self._initial = 0
+
     def tell(self, changes: Iterable[Change[K]], *, initial: bool) -> None:
         """Have it told."""
+        if self._stopped:
+            return
         before = len(self._waiting)
         self._waiting.extend((change, initial) for change in changes)
         if initial:
@@ -87,8 +96,9 @@ class Handler(Generic[K]):
             await self._wake.wait()
             self._wake.clear()
             while self._waiting:
-                for _ in range(min(_AT_A_TIME, len(self._waiting))):
-                    await self._tell_next()
+                for _ in range(_AT_A_TIME):
+                    if self._waiting:
+                        await self._tell_next()
                 await asyncio.sleep(0)
 
     async def _tell_next(self) -> None:
@@ -108,7 +118,8 @@ class Handler(Generic[K]):
         finally:
             self._busy = False
             self.told += 1
-            self._initial -= initial
+            if initial and not self._stopped:
+                self._initial -= 1
 
     def _failed(self, change: Change[K]) -> None:
         self.failures += 1

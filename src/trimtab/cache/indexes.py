@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -18,10 +18,55 @@ from trimtab.kube.wire import K
 IndexFunction: TypeAlias = Callable[[Cached[Any]], Iterable[str]]
 """The values under which an object is to be found."""
 
+P = TypeVar("P")
 _log = logging.getLogger("trimtab.cache")
 
 
-class Groups(Generic[K]):
+class _Shared(Generic[P, K]):
+    """Objects by something that many of them have in common, of which there is one instance: it stands for them all.
+
+    It is interned by the bytes that it was read from, for as long as one of the objects is there.
+    """
+
+    def __init__(self) -> None:
+        self._interned: dict[tuple[str, bytes], P] = {}
+        self._members: dict[int, dict[str, Cached[K]]] = {}  # by the identity of what they share
+
+    def sweep(self) -> None:
+        """Forget what was interned for objects that never came in."""
+        self._interned = {at: shared for at, shared in self._interned.items() if id(shared) in self._members}
+
+    def _put(self, shared: P, entry: Cached[K]) -> None:
+        members = self._members.get(id(shared))
+        if members is None:
+            members = self._members[id(shared)] = {}
+            self._interned.setdefault(self._read_from(shared), shared)
+            for index, key in self._places(shared):
+                index.setdefault(key, {})[id(shared)] = shared
+        members[entry.key] = entry
+
+    def _remove(self, shared: P, entry: Cached[K]) -> None:
+        members = self._members[id(shared)]
+        del members[entry.key]
+        if members:
+            return
+        del self._members[id(shared)]
+        if self._interned.get(at := self._read_from(shared)) is shared:
+            del self._interned[at]
+        for index, key in self._places(shared):
+            del index[key][id(shared)]
+            if not index[key]:
+                del index[key]
+
+    def _read_from(self, shared: P) -> tuple[str, bytes]:
+        raise NotImplementedError
+
+    def _places(self, shared: P) -> Iterator[tuple[dict[Any, dict[int, P]], Any]]:
+        """Where it is to be found: indexes, and the key in each."""
+        raise NotImplementedError
+
+
+class Groups(_Shared[Labels, K]):
     """Each object is in one group: those of its namespace with its labels. Pairs of labels point at groups.
 
     The Pods of a ReplicaSet are one group, so an index of all pairs costs next to nothing for each of them, and their
@@ -29,10 +74,8 @@ class Groups(Generic[K]):
     """
 
     def __init__(self) -> None:
-        self._interned: dict[tuple[str, bytes], Labels] = {}
-        # All by the identity of the labels, which stands for the group.
-        self._members: dict[int, dict[str, Cached[K]]] = {}
-        self._all: dict[int, Labels] = {}
+        super().__init__()
+        self._all: dict[None, dict[int, Labels]] = {}
         self._by_namespace: dict[str, dict[int, Labels]] = {}
         self._by_pair: dict[tuple[str, str], dict[int, Labels]] = {}
 
@@ -45,100 +88,66 @@ class Groups(Generic[K]):
 
     def put(self, entry: Cached[K]) -> None:
         """Add an object, or a newer version of it that has the same labels."""
-        members = self._members.get(id(entry.labels))
-        if members is None:
-            members = self._open(entry.labels)
-        members[entry.key] = entry
+        self._put(entry.labels, entry)
 
     def remove(self, entry: Cached[K]) -> None:
         """Take an object out."""
-        members = self._members[id(entry.labels)]
-        del members[entry.key]
-        if not members:
-            self._close(entry.labels)
-
-    def sweep(self) -> None:
-        """Forget the labels of objects that never came in."""
-        self._interned = {at: labels for at, labels in self._interned.items() if id(labels) in self._members}
+        self._remove(entry.labels, entry)
 
     def select(self, selector: Selector | None, namespace: str | None) -> Iterator[dict[str, Cached[K]]]:
         """The members of every group that is meant."""
-        candidates: list[dict[int, Labels]] = (
-            [self._by_pair.get(pair, {}) for pair in selector.equalities] if selector else []
-        )
-        if namespace:
-            candidates.append(self._by_namespace.get(namespace, {}))
-        for identity, labels in min(candidates or [self._all], key=len).items():
+        candidates = [self._by_pair.get(pair, {}) for pair in selector.equalities] if selector else []
+        candidates.append(self._by_namespace.get(namespace, {}) if namespace else self._all.get(None, {}))
+        for identity, labels in min(candidates, key=len).items():
             if (not namespace or labels.namespace == namespace) and (selector is None or selector.matches(labels)):
                 yield self._members[identity]
 
-    def _open(self, labels: Labels) -> dict[str, Cached[K]]:
-        self._interned.setdefault((labels.namespace, labels.raw), labels)
-        for groups in self._indexes(labels):
-            groups[id(labels)] = labels
-        members = self._members[id(labels)] = {}
-        return members
+    def _read_from(self, shared: Labels) -> tuple[str, bytes]:
+        return shared.namespace, shared.raw
 
-    def _close(self, labels: Labels) -> None:
-        del self._members[id(labels)]
-        if self._interned.get((labels.namespace, labels.raw)) is labels:
-            del self._interned[labels.namespace, labels.raw]
-        for groups in self._indexes(labels):
-            del groups[id(labels)]
-        if not self._by_namespace[labels.namespace]:
-            del self._by_namespace[labels.namespace]
-        for pair in labels.items():
-            if not self._by_pair[pair]:
-                del self._by_pair[pair]
-
-    def _indexes(self, labels: Labels) -> Iterator[dict[int, Labels]]:
-        yield self._all
-        yield self._by_namespace.setdefault(labels.namespace, {})
-        for pair in labels.items():
-            yield self._by_pair.setdefault(pair, {})
+    def _places(self, shared: Labels) -> Iterator[tuple[dict[Any, dict[int, Labels]], Any]]:
+        yield self._all, None
+        yield self._by_namespace, shared.namespace
+        for pair in shared.items():
+            yield self._by_pair, pair
 
 
-class Owners(Generic[K]):
-    """Objects by the uid of the controller that owns them."""
+class Owners(_Shared[Owner, K]):
+    """Objects by the controller that owns them."""
 
     def __init__(self) -> None:
-        self._interned: dict[bytes, Owner | None] = {}
-        self._members: dict[str, dict[str, Cached[K]]] = {}
+        super().__init__()
+        self._by_uid: dict[str, dict[int, Owner]] = {}
 
     def intern(self, raw: bytes) -> Owner | None:
         """The controller among these owner references, one for all objects that have it."""
-        try:
-            return self._interned[raw]
-        except KeyError:
-            references = _decode_owners(raw) or () if raw not in NOTHING else ()
-            controller = next((each for each in references if each.controller), None)
-            owner = self._interned[raw] = Owner(controller, raw) if controller else None
-            return owner
+        owner = self._interned.get(("", raw))
+        if owner is None and raw not in NOTHING:
+            controller = next((each for each in _decode_owners(raw) or () if each.controller), None)
+            if controller is not None:
+                owner = self._interned["", raw] = Owner(controller, raw)
+        return owner
 
     def put(self, entry: Cached[K]) -> None:
         """Add an object, or a newer version of it that has the same owner."""
         if entry.owner is not None:
-            self._members.setdefault(entry.owner.reference.uid, {})[entry.key] = entry
+            self._put(entry.owner, entry)
 
     def remove(self, entry: Cached[K]) -> None:
         """Take an object out."""
         if entry.owner is not None:
-            uid = entry.owner.reference.uid
-            members = self._members[uid]
-            del members[entry.key]
-            if not members:
-                del self._members[uid]
-                self._interned.pop(entry.owner.raw, None)
+            self._remove(entry.owner, entry)
 
-    def sweep(self) -> None:
-        """Forget owners that were met with objects that never came in, or that own nothing as a controller."""
-        self._interned = {
-            raw: owner for raw, owner in self._interned.items() if owner and owner.reference.uid in self._members
-        }
-
-    def of(self, uid: str) -> dict[str, Cached[K]]:
+    def of(self, uid: str) -> Iterator[Cached[K]]:
         """What an owner controls."""
-        return self._members.get(uid, {})
+        for identity in self._by_uid.get(uid, ()):
+            yield from self._members[identity].values()
+
+    def _read_from(self, shared: Owner) -> tuple[str, bytes]:
+        return "", shared.raw
+
+    def _places(self, shared: Owner) -> Iterator[tuple[dict[Any, dict[int, Owner]], Any]]:
+        yield self._by_uid, shared.reference.uid
 
 
 class _ByFunction(Generic[K]):

@@ -52,6 +52,7 @@ class Informer(Generic[K]):
         open_watch: Callable[[str], Watched[K]],
         close_watch: Callable[[Watched[K]], None],
         start: Callable[[Any, str], asyncio.Task[None]],
+        closed: Callable[[Informer[K]], None],
         random: Callable[[], float],
     ) -> None:
         self.kind = kind
@@ -59,6 +60,7 @@ class Informer(Generic[K]):
         self._open_watch = open_watch
         self._close_watch = close_watch
         self._start = start
+        self._closed = closed
         self._random = random
         self._watched: dict[str, Watched[K]] = {}
         self._indexes: dict[str, IndexFunction] = {}
@@ -89,8 +91,8 @@ class Informer(Generic[K]):
 
     async def synced(self) -> None:
         """Wait until it has synced."""
-        while not self.has_synced:
-            await asyncio.gather(*(watched.synced.wait() for watched in self._watched.values()))
+        while waiting := next((watched for watched in self._watched.values() if not watched.synced.is_set()), None):
+            await waiting.synced.wait()
 
     def look_in(self, namespaces: Iterable[str]) -> None:
         """Look in these namespaces and in no others, from now on.
@@ -98,10 +100,17 @@ class Informer(Generic[K]):
         What is in a namespace that is left out is told of as gone, what is in a new one as added.
         """
         wanted = set(namespaces)
-        for namespace in wanted - self._watched.keys():
-            watched = self._watched[namespace] = self._open_watch(namespace)
-            for name, function in self._indexes.items():
-                watched.store.ensure_index(name, function)
+        opened: dict[str, Watched[K]] = {}
+        try:
+            for namespace in sorted(wanted - self._watched.keys()):
+                watched = opened[namespace] = self._open_watch(namespace)
+                for name, function in self._indexes.items():
+                    watched.store.ensure_index(name, function)
+        except BaseException:
+            for watched in opened.values():
+                self._close_watch(watched)
+            raise
+        for watched in opened.values():
             for registration in self._handlers:
                 watched.add_handler(registration.handler)
         for namespace in self._watched.keys() - wanted:
@@ -109,6 +118,7 @@ class Informer(Generic[K]):
             for registration in self._handlers:
                 watched.remove_handler(registration.handler, farewell=True)
             self._close_watch(watched)
+        self._watched |= opened
 
     def add_index(self, name: str, function: IndexFunction) -> None:
         """Let objects be found by what a function says of each: `lister.list(index=(name, value))`.
@@ -151,7 +161,10 @@ class Informer(Generic[K]):
 
     def remove_handler(self, registration: Registration[K]) -> None:
         """Tell a handler no more, not even what waits for it."""
-        for task in self._handlers.pop(registration, ()):
+        if registration not in self._handlers:
+            return
+        registration.handler.stop()
+        for task in self._handlers.pop(registration):
             task.cancel()
         for watched in self._watched.values():
             watched.remove_handler(registration.handler, farewell=False)
@@ -161,6 +174,7 @@ class Informer(Generic[K]):
         for registration in list(self._handlers):
             self.remove_handler(registration)
         self.look_in(())
+        self._closed(self)
 
     async def _resync(self, handler: Handler[K], period: float) -> None:
         while True:

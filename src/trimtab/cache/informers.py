@@ -10,7 +10,7 @@ from random import Random
 from types import TracebackType
 from typing import Any, Self, cast
 
-from trimtab.cache.feed import Scope
+from trimtab.cache.feed import SILENCE, Scope
 from trimtab.cache.hot import Hot
 from trimtab.cache.informer import Informer
 from trimtab.cache.intake import Transform
@@ -46,7 +46,8 @@ class Informers:
     """The informers of a process: `async with Informers(client) as informers`.
 
     Each kind is watched once in a namespace with a selector, however many ask for it. Writes through `client` (that of
-    the informers, not the one they were made with) show in the listers at once.
+    the informers, not the one they were made with) show in the listers at once. A watch that was silent for `silence`
+    seconds is cut and resumed; what is kept decoded takes about `hot_bytes` at the most.
     """
 
     def __init__(
@@ -54,16 +55,18 @@ class Informers:
         client: Client,
         *,
         hot_bytes: int = HOT_BYTES,
+        silence: float = SILENCE,
         clock: Callable[[], float] = time.monotonic,
         random: Callable[[], float] | None = None,
     ) -> None:
         self.client = client.through(lambda inner: Tracking(inner, self._watches_of))
         self.hot = Hot(hot_bytes)
         self._reader = client
+        self._silence = silence
         self._clock = clock
         self._random = random or Random().random  # noqa: S311  # spreads load, keeps no secret
         self._packers: dict[type[Object | Dynamic], Packer] = {}
-        self._informers: list[Informer[Any]] = []
+        self._informers: set[Informer[Any]] = set()
         self._watches: dict[Scope, tuple[Watched[Any], asyncio.Task[None]]] = {}
         self._shares: dict[Scope, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -114,6 +117,8 @@ class Informers:
         to leave out what nobody reads.
         """
         scope = Scope(kind, "", Selector.of(labels), _field_selector(fields))
+        if scope.labels is not None and scope.labels.is_nothing:
+            raise TrimtabError(f"an informer of {kind.resource.kind} has a selector that selects nothing: give another")
         where = frozenset([namespaces] if isinstance(namespaces, str) else namespaces or ())
         if where and not kind.resource.namespaced:
             raise TrimtabError(f"{kind.resource.kind} lives in no namespace: leave namespaces out")
@@ -121,17 +126,17 @@ class Informers:
         def open_watch(namespace: str) -> Watched[K]:
             return self._open(replace(scope, namespace=namespace), transform)
 
-        informer = Informer(kind, open_watch, self._close, self._start, self._random)
+        informer = Informer(kind, open_watch, self._close, self._start, self._informers.discard, self._random)
         informer.look_in(where or [""])
-        self._informers.append(informer)
+        self._informers.add(informer)
         return informer
 
     async def synced(self, timeout: float = 120.0) -> None:
         """Wait until the first state of all that is watched was read. NotSynced says what is missing, and why."""
         try:
             async with asyncio.timeout(timeout):
-                while waiting := [watched for watched in self.watches if not watched.synced.is_set()]:
-                    await asyncio.gather(*(watched.synced.wait() for watched in waiting))
+                while waiting := next((watched for watched in self.watches if not watched.synced.is_set()), None):
+                    await waiting.synced.wait()
         except TimeoutError:
             missing = [
                 f"{watched.scope} ({watched.pulse.problem or 'the server has not sent all of it yet'})"
@@ -165,6 +170,7 @@ class Informers:
                 hot=self.hot,
                 clock=self._clock,
                 random=self._random,
+                silence=self._silence,
             )
             self._watches[scope] = watched, self._start(watched.feed.run(), f"watch of {scope}")
         watched, _ = self._watches[scope]
@@ -180,6 +186,7 @@ class Informers:
             del self._shares[scope]
             _, task = self._watches.pop(scope)
             task.cancel()
+            watched.synced.set()  # who waits for it need not any longer
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         if self._group is None:

@@ -42,10 +42,6 @@ class _Item(msgspec.Struct, rename="camel", gc=False):
     kind: str = ""
 
 
-class _Line(msgspec.Struct, gc=False):
-    object: _Item
-
-
 class _Type(msgspec.Struct, gc=False):
     type: str
 
@@ -76,6 +72,9 @@ class Intake(Generic[K]):
         self._kind = kind
         self._api_version = calls_itself.api_version
         self._kind_name = calls_itself.kind
+        of_kind = (f'"kind":"{calls_itself.kind}"', f'"apiVersion":"{calls_itself.api_version}"')
+        orders = (of_kind, of_kind[::-1], ())
+        self._before_metadata = tuple(f'{{{",".join((*order, ""))}"metadata":{{'.encode() for order in orders)
         self._indexer = indexer
         self._packer = packer
         self._transform = transform
@@ -89,37 +88,40 @@ class Intake(Generic[K]):
 
     def from_line(self, line: bytes, known: Known[K] | None = None) -> Cached[K]:
         """The entry for the object in a line of a watch; the one that is known where it is the same version."""
-        item = _decode_line(line).object
-        if known is not None and (old := _same(item.metadata, known)):
-            return old
         for before in _BEFORE_OBJECT:
-            if line.startswith(before) and line.endswith(b"}"):
-                return self._entry(item, line[len(before) : -1])
-        return self._entry(item, bytes(_decode_object(line).object))  # somebody writes it in another way
+            if line.startswith(before):
+                try:
+                    return self.from_item(line[len(before) : -1], known)
+                except msgspec.ValidationError:
+                    raise
+                except msgspec.DecodeError:
+                    break
+        return self.from_item(bytes(_decode_object(line).object), known)  # somebody writes it in another way
 
-    def from_item(self, data: bytes, known: Known[K]) -> Cached[K]:
+    def from_item(self, data: bytes, known: Known[K] | None = None) -> Cached[K]:
         """The entry for an item of a list; the one that is known where it is the same version."""
         item = _decode_item(data)
-        return _same(item.metadata, known) or self._entry(item, data)
+        if item.kind != self._kind_name or item.api_version != self._api_version:
+            self._check(item)
+        metadata = item.metadata
+        if known is not None and (old := known(_key(metadata))) is not None:
+            same = old.resource_version == metadata.resource_version and old.uid == metadata.uid
+            if same:
+                return old
+        return self._keep(metadata, data)
 
     def from_answer(self, body: bytes) -> Cached[K]:
         """The entry for an object that was answered to a write: whole, also where only metadata is kept."""
         return self._keep(_decode_item(body).metadata, body)
 
-    def _entry(self, item: _Item, data: bytes) -> Cached[K]:
-        if item.kind != self._kind_name or item.api_version != self._api_version:
-            self._check(item)
-        return self._keep(item.metadata, data)
-
     def _keep(self, metadata: _Metadata, data: bytes) -> Cached[K]:
-        if not metadata.name or not metadata.resource_version:
-            raise msgspec.ValidationError("it has no name or no resource version")
-        raw_managed = bytes(metadata.managed_fields)
-        if raw_managed:
-            data = _without_managed_fields(data, raw_managed)
+        if managed := bytes(metadata.managed_fields):
+            data = _without_managed_fields(data, managed, metadata_first=data.startswith(self._before_metadata))
         if self._transform is not None:
             data = self._transformed(data)
             metadata = _decode_item(data).metadata
+        if not metadata.name or not metadata.resource_version:
+            raise msgspec.ValidationError("it has no name or no resource version")
         owner = self._indexer.owners.intern(bytes(metadata.owner_references))
         if owner is None:
             packed, codec = self._packer.pack(data)
@@ -170,13 +172,14 @@ def _key(metadata: _Metadata) -> str:
     return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 
 
-def _without_managed_fields(data: bytes, value: bytes) -> bytes:
+def _without_managed_fields(data: bytes, value: bytes, *, metadata_first: bool) -> bytes:
     """The object without its managedFields, which are half of it and of no use to a reader.
 
-    Cut out instead of decoded and encoded: the name in quotes with a colon can stand in no string, as quotes in
-    strings are escaped, and what stands behind it has to be the very value that was decoded.
+    Cut out instead of decoded and encoded, where metadata is the first object in it, as API servers write it: then the
+    name of the field, in quotes and with a colon, stands there for the first time. Not in a string, for quotes in
+    strings are escaped; and behind it has to be the very value that was decoded.
     """
-    name = data.find(_MANAGED)
+    name = data.find(_MANAGED) if metadata_first else -1
     start = name + len(_MANAGED)
     end = start + len(value)
     if name > 0 and data[start:end] == value:
@@ -189,13 +192,6 @@ def _without_managed_fields(data: bytes, value: bytes) -> bytes:
     return msgspec.json.encode(obj)
 
 
-def _same(metadata: _Metadata, known: Known[K]) -> Cached[K] | None:
-    old = known(_key(metadata))
-    same = old is not None and (old.resource_version, old.uid) == (metadata.resource_version, metadata.uid)
-    return old if same else None
-
-
 _decode_type = msgspec.json.Decoder(_Type).decode
-_decode_line = msgspec.json.Decoder(_Line).decode
 _decode_object = msgspec.json.Decoder(_Object).decode
 _decode_item = msgspec.json.Decoder(_Item).decode

@@ -156,7 +156,7 @@ class Lister(Generic[K]):
             if index is not None:
                 stored = [entry for entry in indexer.find(*index).values() if matches(entry)]
             elif uid is not None:
-                stored = [entry for entry in indexer.owners.of(uid).values() if matches(entry)]
+                stored = [entry for entry in indexer.owners.of(uid) if matches(entry)]
             else:
                 stored = list(watched.store.select(selector, namespace))
             if not watched.overlay:

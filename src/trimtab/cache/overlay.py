@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Generic
 
 from trimtab.cache.entry import Cached
-from trimtab.cache.store import Change
+from trimtab.cache.store import Change, Store
 from trimtab.kube.wire import K
 
 _MOST: Final = 1000  # writes that are ahead of the watch; of more, the oldest are forgotten
@@ -21,68 +21,85 @@ class _Ahead(Generic[K]):
     """A write that the watch has not shown yet: the object since then, or None where readers should find none."""
 
     entry: Cached[K] | None
-    version: int | None  # as of which the watch has shown it; None for a deletion, of which only the uid is known
     uid: str
+    version: int | None  # as of which the watch has shown it; a deletion is answered without one
+    known: int  # of what was deleted, the newest version that was known
+    gone: frozenset[str]  # uids that were deleted
     at: float
 
 
 class Overlay(Generic[K]):
-    """Writes that are ahead of the watch. What is read passes through here.
+    """Writes that are ahead of the watch. What is read from the store passes through here.
 
     Versions of one resource can be compared since Kubernetes 1.35 says so (they always could, with etcd). A deletion
-    is answered without a version, so it is over when the watch has shown that the object of that uid is gone.
+    is answered without a version, so it is over when the store, at a version at which the object would be in it, has
+    it no longer.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store[K], clock: Callable[[], float]) -> None:
         self.forgotten = 0  # writes that were dropped before the watch showed them
+        self._store = store
         self._clock = clock
         self._ahead: OrderedDict[str, _Ahead[K]] = OrderedDict()
-        self._deleting = 0  # deletions under way
+        self._writing = 0  # writes under way that may delete
         self._gone: set[str] = set()  # uids that the watch saw go meanwhile
 
     def __len__(self) -> int:
         return len(self._ahead)
 
     @contextmanager
-    def deletion(self) -> Generator[None]:
-        """Surrounds the request for a deletion: the watch may show it before the answer is here."""
-        self._deleting += 1
+    def writing(self) -> Generator[None]:
+        """Surrounds the request for a write that may delete: the watch may show that before the answer is here."""
+        self._writing += 1
         try:
             yield
         finally:
-            self._deleting -= 1
-            if not self._deleting:
+            self._writing -= 1
+            if not self._writing:
                 self._gone.clear()
 
     def wrote(self, entry: Cached[K], reached: str, *, visible: bool) -> None:
         """An object was written; where it is not `visible`, it is no longer among those that are watched."""
-        version, shown = _number(entry.resource_version), _number(reached)
-        if version is not None and (shown is None or shown < version):
-            self._put(entry.key, _Ahead(entry if visible else None, version, entry.uid, self._clock()))
+        version, ahead = _number(entry.resource_version), self._ahead.get(entry.key)
+        if version < 0 or _number(reached) >= version:
+            return
+        if ahead is not None and (entry.uid in ahead.gone or (ahead.version or 0) > version):
+            return  # answers may come in another order than the writes were done
+        gone = ahead.gone if ahead else frozenset[str]()
+        self._put(entry.key, _Ahead(entry if visible else None, entry.uid, version, version, gone, self._clock()))
 
     def deleted(self, key: str, uid: str) -> None:
         """The object of this uid was deleted."""
-        if uid not in self._gone:
-            self._put(key, _Ahead(None, None, uid, self._clock()))
+        ahead, stored = self._ahead.get(key), self._store.get(key)
+        made_anew = ahead is not None and ahead.version is not None and ahead.uid != uid
+        if uid in self._gone or made_anew:
+            return
+        known = _number(stored.resource_version) if stored is not None and stored.uid == uid else -1
+        gone = frozenset([uid])
+        if ahead is not None:
+            known = max(known, ahead.known)
+            gone |= ahead.gone
+        self._put(key, _Ahead(None, uid, None, known, gone, self._clock()))
 
     def caught_up(self, changes: list[Change[K]], reached: str) -> None:
-        """The watch has shown all up to a version."""
-        if self._deleting:
-            self._gone.update(change.old.uid for change in changes if change.old and not change.new)
-        if not self._ahead:
-            return
-        for change in changes:
-            if change.old is not None and change.new is None:
-                ahead = self._ahead.get(change.old.key)
-                if ahead is not None and ahead.version is None and ahead.uid == change.old.uid:
-                    del self._ahead[change.old.key]
-        shown, now = _number(reached), self._clock()
-        for key, ahead in list(self._ahead.items()):
-            if ahead.version is None:
-                if now - ahead.at > _SECONDS:
+        """The watch has shown all up to a version, and the store has it."""
+        if self._ahead or self._writing:
+            gone = {change.old.uid for change in changes if change.old is not None and change.new is None}
+            if self._writing:
+                self._gone |= gone
+            now, shown = self._clock(), _number(reached)
+            for key, ahead in list(self._ahead.items()):
+                if self._is_over(ahead, self._store.get(key), shown, gone):
+                    del self._ahead[key]
+                elif ahead.version is None and now - ahead.at > _SECONDS:
                     self._forget(key)
-            elif shown is not None and shown >= ahead.version:
-                del self._ahead[key]
+
+    def _is_over(self, ahead: _Ahead[K], stored: Cached[K] | None, shown: int, gone: set[str]) -> bool:
+        if ahead.version is not None:
+            return shown >= ahead.version
+        if stored is None:
+            return ahead.uid in gone or shown >= ahead.known >= 0
+        return not self._is_past(ahead, stored)
 
     def see(self, key: str, stored: Cached[K] | None) -> Cached[K] | None:
         """What a reader of this key is to see, where the store has this."""
@@ -96,7 +113,10 @@ class Overlay(Generic[K]):
     def hides(self, stored: Cached[K]) -> bool:
         """Whether what the store has is of the past."""
         ahead = self._ahead.get(stored.key)
-        return ahead is not None and (ahead.entry is not None or ahead.uid == stored.uid)
+        return ahead is not None and self._is_past(ahead, stored)
+
+    def _is_past(self, ahead: _Ahead[K], stored: Cached[K]) -> bool:
+        return ahead.version is not None or stored.uid in ahead.gone or _number(stored.resource_version) <= ahead.known
 
     def written(self) -> Iterator[Cached[K]]:
         """The objects as they were written."""
@@ -113,5 +133,6 @@ class Overlay(Generic[K]):
         self.forgotten += 1
 
 
-def _number(version: str) -> int | None:
-    return int(version) if version.isascii() and version.isdecimal() else None
+def _number(version: str) -> int:
+    """The version as a number; -1 where it is none."""
+    return int(version) if version.isascii() and version.isdecimal() else -1

@@ -85,4 +85,6 @@ def _is_json(data: bytes) -> bool:
         _skip(data)
     except msgspec.DecodeError:
         return False
+    except RecursionError:  # nested deeper than Python goes: whoever reads it will say so
+        return True
     return True

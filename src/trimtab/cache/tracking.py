@@ -10,6 +10,7 @@ import msgspec
 
 from trimtab.cache.watched import Watched
 from trimtab.client import Request, Response, Stream, Target, Transport
+from trimtab.client.apierrors import UNREADABLE
 from trimtab.kube.base import Struct
 
 _WRITES: Final = frozenset({"create", "update", "patch", "delete"})
@@ -47,9 +48,9 @@ class Tracking:
             if watched.scope.namespace in ("", target.namespace)
         ]
         with ExitStack() as stack:
-            if request.verb == "delete":
+            if request.verb != "create":  # taking the last finalizer off deletes too
                 for watched in watches:
-                    stack.enter_context(watched.overlay.deletion())
+                    stack.enter_context(watched.overlay.writing())
             response = await self._inner.send(request)
             if watches and response.status in _OK:
                 _tell(watches, target, request.verb, response.body)
@@ -67,7 +68,7 @@ class Tracking:
 def _tell(watches: list[Watched[Any]], target: Target, verb: str, body: bytes) -> None:
     try:
         answer = _decode(body)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return  # the caller is told that this is no answer of an API server
     if answer.kind == target.resource.kind:
         for watched in watches:

@@ -17,6 +17,7 @@ from trimtab.cache.packing import Packer
 from trimtab.cache.reflector import Reflector
 from trimtab.cache.store import Change, Store
 from trimtab.client import Reader
+from trimtab.client.apierrors import UNREADABLE
 from trimtab.kube.fieldselectors import FieldSelector
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.kube.partial import PARTIAL, MetadataOnly
@@ -36,11 +37,12 @@ class Watched(Generic[K]):
         hot: Hot,
         clock: Callable[[], float],
         random: Callable[[], float],
+        silence: float,
     ) -> None:
         self.scope = scope
         self.transform = transform
         self.store: Store[K] = Store()
-        self.overlay: Overlay[K] = Overlay(clock)
+        self.overlay: Overlay[K] = Overlay(self.store, clock)
         self.hot = hot
         self.synced = asyncio.Event()
         self._handlers: list[Handler[K]] = []
@@ -48,7 +50,9 @@ class Watched(Generic[K]):
         kind = cast("type[K]", scope.kind)
         self._intake = Intake(kind, calls_itself, self.store.indexer, packer, transform)
         reflector = Reflector(clock=clock, random=random)
-        self.feed = Feed(client, scope, self.store, self._intake, reflector, self._deliver, clock=clock)
+        self.feed = Feed(
+            client, scope, self.store, self._intake, reflector, self._deliver, clock=clock, silence=silence
+        )
 
     @property
     def pulse(self) -> Pulse:
@@ -71,7 +75,7 @@ class Watched(Generic[K]):
         """An object was written, or deleted, and this is what the server answered."""
         try:
             entry = self._intake.from_answer(body)
-        except msgspec.DecodeError:
+        except UNREADABLE:
             return  # some subresources are answered by other things
         if not _stays(entry.metadata, deleted=deleted):
             self.overlay.deleted(entry.key, entry.uid)

@@ -31,8 +31,8 @@ SILENCE = 75.0
 """Seconds after which a silent watch is cut and resumed. Bookmarks come each minute, where a kind has them and where
 there is progress to tell of; resuming a watch that was merely quiet costs one small request."""
 
-_BURST = 0.001  # seconds: reads that follow each other so closely are worth collecting
-_REST = 0.004  # seconds for which events are collected then, which is how much later the first of them is seen
+_BURST = 0.003  # seconds: reads that follow each other so closely are worth collecting
+_REST = 0.005  # seconds for which events are collected then, which is how much later the first of them is seen
 _LOADING_REST = 0.01
 _CHANGES = ("ADDED", "MODIFIED", "DELETED")
 _LARGE = 64 << 10  # bytes: there is nothing to be won by collecting more

@@ -177,7 +177,8 @@ def _without_managed_fields(data: bytes, value: bytes, *, metadata_first: bool) 
 
     Cut out instead of decoded and encoded, where metadata is the first object in it, as API servers write it: then the
     name of the field, in quotes and with a colon, stands there for the first time. Not in a string, for quotes in
-    strings are escaped; and behind it has to be the very value that was decoded.
+    strings are escaped; not as a label or an annotation, for behind it has to be the very value that was decoded, and
+    theirs are strings.
     """
     name = data.find(_MANAGED) if metadata_first else -1
     start = name + len(_MANAGED)

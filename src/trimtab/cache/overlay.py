@@ -48,11 +48,16 @@ class Overlay(Generic[K]):
         return len(self._ahead)
 
     @contextmanager
-    def writing(self) -> Generator[None]:
-        """Surrounds the request for a write that may delete: the watch may show that before the answer is here."""
+    def writing(self, key: str) -> Generator[str]:
+        """Surrounds the request for a write that may delete: the watch may show that before the answer is here.
+
+        Gives the uid that the store had under this key when the request was sent. If another one turns out to have
+        been deleted, this one had gone before.
+        """
         self._writing += 1
+        stored = self._store.get(key)
         try:
-            yield
+            yield stored.uid if stored is not None else ""
         finally:
             self._writing -= 1
             if not self._writing:
@@ -68,14 +73,14 @@ class Overlay(Generic[K]):
         gone = ahead.gone if ahead else frozenset[str]()
         self._put(entry.key, _Ahead(entry if visible else None, entry.uid, version, version, gone, self._clock()))
 
-    def deleted(self, key: str, uid: str) -> None:
-        """The object of this uid was deleted."""
+    def deleted(self, key: str, uid: str, before: str = "") -> None:
+        """The object of this uid was deleted; `before` is what `writing` gave."""
         ahead, stored = self._ahead.get(key), self._store.get(key)
         made_anew = ahead is not None and ahead.version is not None and ahead.uid != uid
         if uid in self._gone or made_anew:
             return
         known = _number(stored.resource_version) if stored is not None and stored.uid == uid else -1
-        gone = frozenset([uid])
+        gone = frozenset([uid, before])
         if ahead is not None:
             known = max(known, ahead.known)
             gone |= ahead.gone

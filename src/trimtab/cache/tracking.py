@@ -47,13 +47,15 @@ class Tracking:
             for watched in self._watches_of(resource.api_version, resource.kind)
             if watched.scope.namespace in ("", target.namespace)
         ]
+        key = f"{target.namespace}/{target.name}" if target.namespace else target.name
+        before = dict.fromkeys(watches, "")
         with ExitStack() as stack:
             if request.verb != "create":  # taking the last finalizer off deletes too
                 for watched in watches:
-                    stack.enter_context(watched.overlay.writing())
+                    before[watched] = stack.enter_context(watched.overlay.writing(key))
             response = await self._inner.send(request)
             if watches and response.status in _OK:
-                _tell(watches, target, request.verb, response.body)
+                _tell(before, key, target, request.verb, response.body)
         return response
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
@@ -65,18 +67,17 @@ class Tracking:
         await self._inner.close()
 
 
-def _tell(watches: list[Watched[Any]], target: Target, verb: str, body: bytes) -> None:
+def _tell(watches: dict[Watched[Any], str], key: str, target: Target, verb: str, body: bytes) -> None:
     try:
         answer = _decode(body)
     except UNREADABLE:
         return  # the caller is told that this is no answer of an API server
     if answer.kind == target.resource.kind:
-        for watched in watches:
-            watched.wrote(body, deleted=verb == "delete")
+        for watched, before in watches.items():
+            watched.wrote(body, deleted=verb == "delete", before=before)
     elif answer.kind == "Status" and verb == "delete" and answer.details.uid:
-        key = f"{target.namespace}/{target.name}" if target.namespace else target.name
-        for watched in watches:
-            watched.overlay.deleted(key, answer.details.uid)
+        for watched, before in watches.items():
+            watched.overlay.deleted(key, answer.details.uid, before)
 
 
 def _is_dry(request: Request) -> bool:

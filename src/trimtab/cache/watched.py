@@ -71,14 +71,14 @@ class Watched(Generic[K]):
         if farewell:
             handler.tell([Change(entry, None, witnessed=False) for entry in self.store], initial=False)
 
-    def wrote(self, body: bytes, *, deleted: bool) -> None:
-        """An object was written, or deleted, and this is what the server answered."""
+    def wrote(self, body: bytes, *, deleted: bool, before: str) -> None:
+        """An object was written, or deleted, and this is what the server answered; `before` as for the overlay."""
         try:
             entry = self._intake.from_answer(body)
         except UNREADABLE:
             return  # some subresources are answered by other things
         if not _stays(entry.metadata, deleted=deleted):
-            self.overlay.deleted(entry.key, entry.uid)
+            self.overlay.deleted(entry.key, entry.uid, before)
         else:
             self.overlay.wrote(entry, self.feed.resource_version, visible=self._is_meant(entry.labels, body))
 

@@ -1,0 +1,234 @@
+"""Packed bytes are few, and come back as they were."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from functools import cache
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trimtab.cache.packing import PLAIN, Codec, Family, Packer
+
+WORDS = [f"{a}-{b}" for a in ("image", "volume", "probe", "policy", "label", "zone") for b in range(30)]
+
+
+@cache
+def common(shape: str, size: int) -> str:
+    rng = random.Random(shape)
+    return json.dumps({f"{shape}-{rng.choice(WORDS)}-{n}": rng.choice(WORDS) for n in range(size // 40)})
+
+
+def like(shape: str, number: int, size: int = 2000) -> bytes:
+    """The n-th object of many that have a shape in common."""
+    own = random.Random(f"{shape} {number}").getrandbits(64)
+    metadata = f'{{"name":"{shape}-{own:x}","uid":"{own:016x}"}}'
+    return f'{{"metadata":{metadata},"spec":{common(shape, size)}}}'.encode()
+
+
+def noise(number: int, size: int = 2000) -> bytes:
+    """What nothing makes smaller. (No JSON, of which any can be made smaller.)"""
+    return b"{" + random.Random(number).randbytes(size)
+
+
+def read(codec: Codec, packed: bytes) -> bytes:
+    """What was packed, unpacked; what was packed last is kept besides as it was, but not under the name of a copy."""
+    data = codec.unpack(bytes(bytearray(packed)))
+    assert codec.unpack(packed) == data
+    return data
+
+
+def trained(shape: str = "pod") -> Packer:
+    packer = Packer()
+    for number in range(100):
+        packer.pack(like(shape, number))
+    assert packer.trained == 1
+    return packer
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    objects=st.lists(
+        st.dictionaries(
+            st.text(max_size=9), st.text() | st.integers() | st.lists(st.text(max_size=300), max_size=9), max_size=9
+        ),
+        max_size=9,
+    ),
+    space=st.sampled_from(["", " ", "\n"]),
+)
+def test_what_was_packed_in_any_way_comes_back_as_it_was(objects: list[dict[str, object]], space: str) -> None:
+    fresh, ready = Packer(), trained()
+    family = ready.family(like("pod", 1))
+    assert family is not None
+    for obj in objects:
+        for data in (json.dumps(obj).encode(), (space + json.dumps(obj, ensure_ascii=False)).encode(errors="replace")):
+            for packed, codec in (fresh.pack(data), ready.pack(data), ready.pack_beside(family, data)):
+                assert read(codec, packed) == data
+            own = ready.family(data)
+            assert (own is None) == (len(data) < 512)
+            assert own is None or own.sample().as_bytes() == data
+
+
+def test_small_objects_stay_as_they_are() -> None:
+    packer = trained()
+    small = like("pod", 1, size=100)
+    assert len(small) < 512
+    assert packer.pack(small) == (small, PLAIN)
+    assert packer.family(small) is None
+
+
+def test_a_dictionary_is_trained_from_the_first_objects() -> None:
+    packer = Packer()
+    for number in range(99):
+        data = like("pod", number)
+        assert packer.pack(data) == (data, PLAIN)
+    assert packer.trained == 0
+    packed, codec = packer.pack(like("pod", 99))
+    assert packer.trained == 1
+    assert codec is not PLAIN
+    assert len(packed) < len(like("pod", 99)) // 10
+    assert packer._samples == []
+
+
+def test_what_fits_goes_on_with_the_dictionary_it_has() -> None:
+    packer = trained()
+    for number in range(100, 3000):
+        packer.pack(like("pod", number))
+    assert packer.trained == 1
+
+
+def test_a_dictionary_is_trained_again_when_what_comes_has_changed() -> None:
+    packer = trained("pod")
+    old, old_codec = packer.pack(like("pod", 1))
+    before = len(packer.pack(like("job", 0))[0])
+    for number in range(2000):
+        packer.pack(like("job", number))
+    assert packer.trained == 2
+    packed, codec = packer.pack(like("job", 2000))
+    assert len(packed) < before // 2
+    assert codec is not old_codec
+    assert read(old_codec, old) == like("pod", 1), "what was packed with the first is read with the first"
+
+
+def test_training_again_and_again_without_success_becomes_rare() -> None:
+    """Ever new shapes: each dictionary is of the past when it is trained."""
+    packer = Packer()
+    for number in range(6000):
+        packer.pack(like(f"shape {number // 100}", number))
+    assert 1 < packer.trained < 6
+
+
+def test_a_list_that_comes_sorted_trains_with_samples_from_all_over_it() -> None:
+    packer = trained("first")
+    for number in range(3000):
+        packer.pack(like(("a", "b", "c", "d")[number * 4 // 3000], number))
+    sizes = [len(packer.pack(like(shape, 9999))[0]) for shape in "bcd"]
+    assert min(sizes) < 300  # the shape that came last is known
+
+
+def test_unlike_objects_stay_plain() -> None:
+    packer = trained()
+    assert packer.pack(noise(1)) == (noise(1), PLAIN)
+    family = packer.family(like("pod", 1))
+    assert family is not None
+    assert packer.pack_beside(family, noise(1)) == (noise(1), PLAIN)
+    strange = packer.family(noise(2))
+    assert strange is not None
+    assert strange.sample().as_bytes() == noise(2)
+
+
+def test_objects_that_no_dictionary_can_be_made_of_stay_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise zstandard.ZstdError("too little in common")
+
+    monkeypatch.setattr(zstandard, "train_dictionary", refuse)
+    packer = Packer()
+    for number in range(300):
+        assert packer.pack(like("pod", number)) == (like("pod", number), PLAIN)
+    assert packer.trained == 0
+    assert len(packer._samples) < 100, "samples are let go of"
+
+
+def test_siblings_are_kept_as_what_tells_them_apart() -> None:
+    packer = trained()
+    family = packer.family(like("set", 0, size=8000))
+    assert family is not None
+    for number in range(1, 50):
+        data = like("set", number, size=8000)
+        packed, codec = packer.pack_beside(family, data)
+        assert codec is family
+        assert len(packed) < 100
+        assert read(codec, packed) == data
+    assert len(family._sample) < len(like("set", 0, size=8000)), "the one they are compared with is packed too"
+
+
+@pytest.mark.parametrize("size", [600, 2000, 20_000, 200_000])
+def test_what_is_kept_has_no_spare_room(size: int) -> None:
+    """zstandard reserves room for the worst case, and that stays with its result."""
+    packer = trained()
+    family = packer.family(like("set", 0, size))
+    assert family is not None
+    data = like("set", 1, size)
+    for packed, codec in (packer.pack(data), packer.pack_beside(family, data), (family._sample, family)):
+        assert codec is not PLAIN
+        assert sys.getsizeof(packed) == sys.getsizeof(b"") + len(packed)
+
+
+def test_few_families_are_ready_at_a_time_and_what_was_packed_beside_others_can_be_read() -> None:
+    packer = trained()
+    kept: list[tuple[bytes, Family, bytes]] = []
+    for number in range(50):
+        family = packer.family(like(f"set {number}", 0))
+        assert family is not None
+        data = like(f"set {number}", 1)
+        packed, codec = packer.pack_beside(family, data)
+        assert codec is family
+        kept.append((packed, family, data))
+    for packed, family, data in kept:
+        assert read(family, packed) == data
+        assert family.pack(data) == packed
+    assert len(packer._live._compress) == len(packer._live._decompress) == 8
+
+
+def test_the_families_that_were_met_last_stay_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    sample = Family.sample
+    monkeypatch.setattr(Family, "sample", lambda self: made.append(self) or sample(self))
+    packer = trained()
+    families = [packer.family(like(f"set {number}", 0)) for number in range(20)]
+    for family in families[1:]:
+        for each in (families[0], family, families[0]):
+            assert each is not None
+            packed, _ = packer.pack_beside(each, like("set 0", 1))
+            each.unpack(bytes(bytearray(packed)))
+    assert len(made) == 2 * 20  # each of them once for either way
+
+
+def test_what_was_packed_last_is_at_hand_as_it_was() -> None:
+    """Whoever hears of a change reads it at once, and a clone of the bytes shows that it was not unpacked for that."""
+    packer = trained()
+    data = like("pod", 1)
+    packed, codec = packer.pack(data)
+    assert codec.unpack(packed) is data
+    family = packer.family(data)
+    assert family is not None
+    beside, _ = packer.pack_beside(family, like("pod", 2))
+    assert family.unpack(beside) is family.unpack(beside)
+
+
+def test_what_is_at_hand_is_bounded_in_number_and_size() -> None:
+    packer = trained()
+    first, codec = packer.pack(like("pod", 1))
+    large, _ = packer.pack(like("pod", 0, size=50_000))
+    assert read(codec, large) == like("pod", 0, size=50_000)
+    for number in range(40):
+        packer.pack(like("pod", number))
+    kept = packer._live.fresh._kept
+    assert len(kept) == 32
+    assert all(len(data) <= 32 << 10 for _, data in kept.values())
+    assert id(first) not in kept
+    assert read(codec, first) == like("pod", 1)

@@ -117,4 +117,4 @@ def _outcome(question: Question, given: Mapping[Contestant, Sequence[Answers]]) 
 
 
 def _said(questions: Sequence[Question], answers: Answers) -> str:
-    return "; ".join(f"{answers[q.name].each:,.1f} {q.measure} a {q.unit}" for q in questions if q.name in answers)
+    return "; ".join(f"{answers[q.name].each:,.1f} {q.measure} per {q.unit}" for q in questions if q.name in answers)

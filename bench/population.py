@@ -79,7 +79,7 @@ def pod(number: int, of: int) -> Made:
     """Make the n-th of so many Pods."""
     rng = random.Random(f"pod {number}")  # noqa: S311
     given = template(bisect_right(_ends(of), number))
-    manifest = pod_of(given, rng)
+    manifest = pod_of(given, number, rng)
     return Made("pods", manifest, "kube-controller-manager", status_of(given, rng))
 
 
@@ -101,7 +101,7 @@ def _ends(count: int) -> list[int]:
     """Give each ReplicaSet its Pods: the number with which those of the next begin, the last at `count`."""
     rng = random.Random(count)  # noqa: S311
     _, first = large(count)
-    ends = [max(first, 1)]
+    ends = [min(max(first, 1), count)]
     while ends[-1] < count:
         ends.append(min(ends[-1] + rng.randint(8, 30), count))
     return ends

@@ -30,7 +30,7 @@ def as_markdown(sections: Sequence[Section], machine: str) -> str:
 def said(verdict: Verdict) -> str:
     """Say what is demanded and what became of it, such as `≤ 1.10: reached`."""
     state = "reached" if verdict.reached else "not measured" if verdict.ratio is None else "missed"
-    demand = f"≤ {verdict.reach.at_most:.2f}: {state}"
+    demand = f"≤ {_ratio(verdict.reach.at_most)}: {state}"
     return f"{verdict.reach.ours} {demand}" if verdict.reach.ours else demand
 
 
@@ -90,9 +90,13 @@ def _cells(row: Row, ours: Sequence[str], section: Section) -> list[str]:
         "" if row.rss is None else f"{row.rss / 1e6:,.0f}",
         "" if row.p50 is None else _number(row.p50),
         "" if row.p99 is None else _number(row.p99),
-        *(f"{row.ratios[name]:.2f}" if name in row.ratios else "" for name in ours),
+        *(_ratio(row.ratios[name]) if name in row.ratios else "" for name in ours),
         ", ".join(map(said, section.verdicts_on(row.name))),
     ]
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
 
 
 def _number(value: float) -> str:

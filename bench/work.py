@@ -9,10 +9,12 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from bench.cost import Cost, Meter
 from bench.population import settings_name
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,7 @@ def run_async(job: Job, connect: Callable[[Job], AbstractAsyncContextManager[Asy
             await asyncio.gather(*(worker() for _ in range(job.in_flight)))
             return meter.stop(job.count, peer.version)
 
-    with asyncio.Runner(loop_factory=_uvloop() if job.uvloop else None) as runner:
-        return runner.run(main())
+    return in_loop(main(), uvloop=job.uvloop)
 
 
 def run_in_threads(job: Job, peer: ThreadedPeer) -> Cost:
@@ -126,7 +127,11 @@ def _revisions() -> Callable[[int], dict[str, Any]]:
     return lambda i: {"data": {"revision": f"{nonce}-{i}"}}
 
 
-def _uvloop() -> Callable[[], asyncio.AbstractEventLoop]:
-    import uvloop  # noqa: PLC0415 (only where it is asked for)
+def in_loop(work: Coroutine[Any, Any, _T], *, uvloop: bool) -> _T:
+    """Run it in an event loop: asyncio's own, or that of uvloop."""
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    if uvloop:
+        from uvloop import new_event_loop as factory  # noqa: PLC0415 (only where it is asked for)
 
-    return uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(work)

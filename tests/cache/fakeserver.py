@@ -229,8 +229,8 @@ class FakeServer:
     def _watch(self, asked: Asked) -> OpenStream:
         opened = OpenStream(200, asked, int(asked.version or self.seen))
         if asked.verb == "watchlist":
-            opened.sent = self.seen
-            for obj in self.state_at(self.seen, asked.plural).values():
+            opened.sent = self.seen if asked.version else self.now  # without a version: the newest, by a quorum
+            for obj in self.state_at(opened.sent, asked.plural).values():
                 if asked.selects(obj):
                     opened.tell("ADDED", asked.show(obj))
             opened.bookmark(ends_state=True)

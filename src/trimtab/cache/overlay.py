@@ -48,16 +48,16 @@ class Overlay(Generic[K]):
         return len(self._ahead)
 
     @contextmanager
-    def writing(self, key: str) -> Generator[str]:
+    def writing(self, key: str) -> Generator[frozenset[str]]:
         """Surrounds the request for a write that may delete: the watch may show that before the answer is here.
 
-        Gives the uid that the store had under this key when the request was sent. If another one turns out to have
-        been deleted, this one had gone before.
+        Gives the uids that were known under this key when the request was sent. If another one turns out to have been
+        deleted, these had gone before.
         """
         self._writing += 1
-        stored = self._store.get(key)
+        known = (self._store.get(key), self._ahead.get(key))
         try:
-            yield stored.uid if stored is not None else ""
+            yield frozenset(each.uid for each in known if each is not None)
         finally:
             self._writing -= 1
             if not self._writing:
@@ -73,14 +73,14 @@ class Overlay(Generic[K]):
         gone = ahead.gone if ahead else frozenset[str]()
         self._put(entry.key, _Ahead(entry if visible else None, entry.uid, version, version, gone, self._clock()))
 
-    def deleted(self, key: str, uid: str, before: str = "") -> None:
+    def deleted(self, key: str, uid: str, before: frozenset[str] = frozenset()) -> None:
         """The object of this uid was deleted; `before` is what `writing` gave."""
         ahead, stored = self._ahead.get(key), self._store.get(key)
-        made_anew = ahead is not None and ahead.version is not None and ahead.uid != uid
+        made_anew = ahead is not None and ahead.version is not None and ahead.uid not in (uid, *before)
         if uid in self._gone or made_anew:
             return
         known = _number(stored.resource_version) if stored is not None and stored.uid == uid else -1
-        gone = frozenset([uid, before])
+        gone = before | {uid}
         if ahead is not None:
             known = max(known, ahead.known)
             gone |= ahead.gone

@@ -48,7 +48,7 @@ class Tracking:
             if watched.scope.namespace in ("", target.namespace)
         ]
         key = f"{target.namespace}/{target.name}" if target.namespace else target.name
-        before = dict.fromkeys(watches, "")
+        before = dict.fromkeys(watches, frozenset[str]())
         with ExitStack() as stack:
             if request.verb != "create":  # taking the last finalizer off deletes too
                 for watched in watches:
@@ -67,7 +67,7 @@ class Tracking:
         await self._inner.close()
 
 
-def _tell(watches: dict[Watched[Any], str], key: str, target: Target, verb: str, body: bytes) -> None:
+def _tell(watches: dict[Watched[Any], frozenset[str]], key: str, target: Target, verb: str, body: bytes) -> None:
     try:
         answer = _decode(body)
     except UNREADABLE:

@@ -71,7 +71,7 @@ class Watched(Generic[K]):
         if farewell:
             handler.tell([Change(entry, None, witnessed=False) for entry in self.store], initial=False)
 
-    def wrote(self, body: bytes, *, deleted: bool, before: str) -> None:
+    def wrote(self, body: bytes, *, deleted: bool, before: frozenset[str]) -> None:
         """An object was written, or deleted, and this is what the server answered; `before` as for the overlay."""
         try:
             entry = self._intake.from_answer(body)

@@ -94,7 +94,7 @@ async def test_a_kind_without_a_definition_is_waited_for(
     await definitions.install("latecomers", "Latecomer")
     await client.create(thing(late, "a"))
     await informers.synced(10)
-    await until(lambda: ("add", "a") in witness.told)
+    await until(lambda: ("add", "a") in witness.told and kept(named))  # each has a watch of its own
     assert kept(unknown) == kept(named) == await truth(client, late)
     found = named.lister.get("a", namespace=client.namespace)
     assert found is not None

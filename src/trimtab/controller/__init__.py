@@ -1,0 +1,1 @@
+"""A controller: an app's functions, and the loop that runs them."""

@@ -1,0 +1,1 @@
+"""The bundled controllers, each a short file that reads as documentation."""

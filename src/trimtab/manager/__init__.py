@@ -1,0 +1,1 @@
+"""A process: start and stop order, leader election, health, metrics, signals."""

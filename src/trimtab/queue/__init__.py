@@ -1,0 +1,1 @@
+"""The work queue: which key is worked on next, when, and why."""

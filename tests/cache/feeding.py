@@ -13,12 +13,12 @@ from tests.cache.samples import pod
 
 from trimtab.cache.feed import Feed, Scope
 from trimtab.cache.intake import Intake
-from trimtab.cache.packing import Packer
 from trimtab.cache.reflector import Reflector
 from trimtab.cache.store import Change, Store
 from trimtab.client import Client
 from trimtab.kube.core.v1 import Pod
 from trimtab.kube.partial import PARTIAL, MetadataOnly
+from trimtab.packing import Packer
 
 
 class Fed:

@@ -14,8 +14,8 @@ from tests.cache.samples import pod, virtual
 from trimtab.cache import Cached, Change, DeletedFinalStateUnknown, Store
 from trimtab.cache.handlers import Handler
 from trimtab.cache.intake import Intake
-from trimtab.cache.packing import Packer
 from trimtab.kube.core.v1 import Pod
+from trimtab.packing import Packer
 
 _INTAKE = Intake(Pod, Pod.resource, Store[Pod]().indexer, Packer())
 

@@ -15,11 +15,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from trimtab.cache.entry import Cached
 from trimtab.cache.indexes import Indexer
-from trimtab.cache.packing import PLAIN
 from trimtab.cache.store import Store
 from trimtab.errors import TrimtabError
 from trimtab.kube import Selector
 from trimtab.kube.core.v1 import Pod
+from trimtab.packing import PLAIN
 
 NAMESPACES = ["shop", "bank", ""]
 SELECTORS = [None, Selector.nothing(), *map(Selector.parse, ["", "app=web", "app=db,tier=1", "app in (web,db),!tier"])]

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from trimtab.cache.entry import Cached
 from trimtab.cache.indexes import Indexer
 from trimtab.cache.intake import Intake, Transform, WrongKind
-from trimtab.cache.packing import Packer
 from trimtab.errors import TrimtabError
 from trimtab.kube.apps.v1 import Deployment
 from trimtab.kube.core.v1 import Pod
 from trimtab.kube.kinds import Resource
 from trimtab.kube.partial import PARTIAL, metadata_of
+from trimtab.packing import Packer
 
 COMPACT = (",", ":")
 FIELDS = [{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]

@@ -16,7 +16,7 @@ from trimtab.client.http import HttpTransport
 from trimtab.client.request import Request
 from trimtab.client.transport import Broken, Closed, Stream, Unreachable
 from trimtab.errors import TrimtabError
-from trimtab.testing.pki import CertificateAuthority
+from trimtab.pki import CertificateAuthority
 
 Reader = asyncio.StreamReader
 Writer = asyncio.StreamWriter

@@ -13,7 +13,7 @@ from trimtab.client.config.tls import TLS
 from trimtab.client.http import HttpTransport
 from trimtab.client.request import Request
 from trimtab.client.transport import Broken, Unreachable, Untrusted
-from trimtab.testing.pki import CertificateAuthority
+from trimtab.pki import CertificateAuthority
 
 Reader = asyncio.StreamReader
 Writer = asyncio.StreamWriter

@@ -12,6 +12,7 @@ from trimtab.client.apierrors import ApiError, error_for, error_from_body
 from trimtab.client.request import Request, Target, read
 from trimtab.kube.core.v1 import Pod
 from trimtab.kube.meta.v1 import Status
+from trimtab.kube.reasons import CODES
 
 REQUEST = read("get", Target(Pod.resource, "shop", "web"))
 
@@ -20,19 +21,12 @@ def status(**fields: Any) -> bytes:
     return json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", **fields}).encode()
 
 
-# Every reason that Kubernetes names (apimachinery's StatusReason), with the code that goes with it.
-REASONS = {
-    "Unauthorized": 401, "Forbidden": 403, "NotFound": 404, "AlreadyExists": 409, "Conflict": 409, "Gone": 410,
-    "Invalid": 422, "ServerTimeout": 500, "StorageReadError": 500, "Timeout": 504, "TooManyRequests": 429,
-    "BadRequest": 400, "MethodNotAllowed": 405, "NotAcceptable": 406, "RequestEntityTooLarge": 413,
-    "UnsupportedMediaType": 415, "InternalError": 500, "Expired": 410, "ServiceUnavailable": 503,
-}  # fmt: skip
 CLASSES = {"RequestEntityTooLarge": "RequestTooLarge"}
 
 
-@pytest.mark.parametrize(("reason", "code"), REASONS.items())
+@pytest.mark.parametrize(("reason", "code"), CODES.items())
 def test_each_reason_has_its_class(reason: str, code: int) -> None:
-    assert len(REASONS) == 19
+    assert len(CODES) == 19
     error = error_from_body(REQUEST, code, status(reason=reason, code=code, message="no"))
     assert type(error) is getattr(client, CLASSES.get(reason, reason))
     assert type(error).reason == reason
@@ -111,7 +105,7 @@ def test_401_says_what_to_look_at() -> None:
     code=st.integers(300, 599),
     message=st.text(),
     field=st.text(max_size=20),
-    reason=st.sampled_from(["", *REASONS]),
+    reason=st.sampled_from(["", *CODES]),
 )
 def test_every_error_is_one_line(code: int, message: str, field: str, reason: str) -> None:
     body = status(

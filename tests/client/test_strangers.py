@@ -26,8 +26,8 @@ from trimtab.client.failures import broken
 from trimtab.client.request import Request
 from trimtab.errors import TrimtabError
 from trimtab.kube.core.v1 import ConfigMap
+from trimtab.pki import CertificateAuthority
 from trimtab.testing.loopback import free_ports
-from trimtab.testing.pki import CertificateAuthority
 
 QUICK = Retry(attempts=3, first=0.001)
 

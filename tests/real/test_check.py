@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from trimtab.pki import CertificateAuthority
 from trimtab.testing.control_plane import ControlPlane
-from trimtab.testing.pki import CertificateAuthority
 
 Edit = Callable[[ControlPlane, dict[str, Any], dict[str, Any]], object]
 

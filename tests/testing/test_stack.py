@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from trimtab.pki import CertificateAuthority
 from trimtab.testing.control_plane import ControlPlane, ControlPlaneError
-from trimtab.testing.pki import CertificateAuthority
 from trimtab.testing.processes import ProcessGroup
 from trimtab.testing.stack import Stack
 

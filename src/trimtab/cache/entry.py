@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 import msgspec
 
-from trimtab.cache.packing import Codec
 from trimtab.errors import TrimtabError
 from trimtab.kube.base import Struct
 from trimtab.kube.frozen import FrozenDict, frozen
 from trimtab.kube.meta.v1 import ObjectMeta, OwnerReference
 from trimtab.kube.wire import K, decode
+from trimtab.packing import Codec
 
 if TYPE_CHECKING:
-    from trimtab.cache.packing import Family
+    from trimtab.packing import Family
 
 NOTHING: Final = (b"", b"null", b"{}", b"[]")
 """How JSON says that there are none."""

@@ -15,7 +15,6 @@ from trimtab.cache.hot import Hot
 from trimtab.cache.informer import Informer
 from trimtab.cache.intake import Transform
 from trimtab.cache.lister import NotSynced
-from trimtab.cache.packing import Packer
 from trimtab.cache.tracking import Tracking
 from trimtab.cache.watched import Watched
 from trimtab.client import Client
@@ -26,6 +25,7 @@ from trimtab.kube.fieldselectors import FieldSelector
 from trimtab.kube.objects import Object
 from trimtab.kube.selectors import Selector
 from trimtab.kube.wire import K
+from trimtab.packing import Packer
 
 HOT_BYTES = 64 << 20
 

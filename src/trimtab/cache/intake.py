@@ -9,10 +9,10 @@ import msgspec
 
 from trimtab.cache.entry import Cached
 from trimtab.cache.indexes import Indexer
-from trimtab.cache.packing import Packer
 from trimtab.errors import TrimtabError
 from trimtab.kube.kinds import Resource
 from trimtab.kube.wire import K
+from trimtab.packing import Packer
 
 Transform: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 """Changes the JSON of an object before it is kept. What it returns it must leave as it is the second time."""

@@ -13,7 +13,6 @@ from trimtab.cache.handlers import Handler
 from trimtab.cache.hot import Hot
 from trimtab.cache.intake import Intake, Transform
 from trimtab.cache.overlay import Overlay
-from trimtab.cache.packing import Packer
 from trimtab.cache.reflector import Reflector
 from trimtab.cache.store import Change, Store
 from trimtab.client import Reader
@@ -22,6 +21,7 @@ from trimtab.kube.fieldselectors import FieldSelector
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.kube.partial import PARTIAL, MetadataOnly
 from trimtab.kube.wire import K
+from trimtab.packing import Packer
 
 
 class Watched(Generic[K]):

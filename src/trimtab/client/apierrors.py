@@ -9,6 +9,7 @@ import msgspec
 from trimtab.client.request import Request
 from trimtab.errors import TrimtabError, one_line
 from trimtab.kube.meta.v1 import Status, StatusCause
+from trimtab.kube.reasons import OF_BARE_CODE
 from trimtab.kube.wire import decode
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -196,12 +197,7 @@ _BY_REASON: dict[str, type[ApiError]] = {
         ServerTimeout, Timeout, StorageReadError,
     )
 }  # fmt: skip
-# What a bare code means, where a proxy, a webhook or an old server gives no reason.
-_BY_CODE: dict[int, type[ApiError]] = {
-    400: BadRequest, 401: Unauthorized, 403: Forbidden, 404: NotFound, 405: MethodNotAllowed, 406: NotAcceptable,
-    409: Conflict, 410: Gone, 413: RequestTooLarge, 415: UnsupportedMediaType, 422: Invalid, 429: TooManyRequests,
-    500: InternalError, 502: ServiceUnavailable, 503: ServiceUnavailable, 504: Timeout,
-}  # fmt: skip
+_BY_CODE = {code: _BY_REASON[reason] for code, reason in OF_BARE_CODE.items()}
 # An API server says 404 without a Status only where it does not know the path, and in these words. Another's page must
 # not pass for NotFound: a controller would take the object for deleted.
 _MISLED = frozenset({301, 302, 303, 307, 308, 404})

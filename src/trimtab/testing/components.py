@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from trimtab.testing.kubeconfig import kubeconfig, write_kubeconfig
+from trimtab.pki import CertificateAuthority, kubeconfig, write_kubeconfig
 from trimtab.testing.loopback import HOST
-from trimtab.testing.pki import CertificateAuthority
 
 MASTERS = "system:masters"
 

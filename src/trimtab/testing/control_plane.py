@@ -9,10 +9,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from trimtab.errors import TrimtabError
+from trimtab.pki import CertificateAuthority, kubeconfig, write_kubeconfig
 from trimtab.testing import binaries
 from trimtab.testing.components import MASTERS
-from trimtab.testing.kubeconfig import kubeconfig, write_kubeconfig
-from trimtab.testing.pki import CertificateAuthority
 from trimtab.testing.processes import PortTakenError, ServerError
 from trimtab.testing.stack import Stack
 from trimtab.testing.waiting import wait_until

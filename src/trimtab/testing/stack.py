@@ -8,11 +8,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from trimtab.pki import CertificateAuthority
 from trimtab.testing.binaries import CORE
 from trimtab.testing.components import LISTENERS, MASTERS, Files, command
 from trimtab.testing.loopback import HOST, LocalServer, free_ports
 from trimtab.testing.nodes import fake_node, is_ready
-from trimtab.testing.pki import CertificateAuthority
 from trimtab.testing.processes import ProcessGroup, Server
 
 _PATIENCE = 5.0

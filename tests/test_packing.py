@@ -12,7 +12,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trimtab.cache.packing import PLAIN, Codec, Family, Packer
+from trimtab.packing import PLAIN, Codec, Family, Packer
 
 WORDS = [f"{a}-{b}" for a in ("image", "volume", "probe", "policy", "label", "zone") for b in range(30)]
 

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from trimtab.testing.pki import Issued
+from trimtab.pki.authority import Issued
 
 
 def kubeconfig(url: str, authority: bytes, client: Issued) -> dict[str, Any]:

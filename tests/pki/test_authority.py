@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trimtab.testing.pki import CertificateAuthority, Issued
+from trimtab.pki import CertificateAuthority, Issued
 
 EXPIRED = timedelta(days=-1)
 

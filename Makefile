@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 BENCH  := .venv-bench
 SHELL  := /bin/bash
+GENERATED := src/trimtab/kube src/trimtab/apiserver/facts
 
 .DEFAULT_GOAL := help
 .PHONY: help test test-real lint format control-plane generate check-generated bench lock clean
@@ -43,7 +44,7 @@ generate: $(VENV)/installed ## the files that say they are generated, out of a r
 	$(BIN)/python tools/generate
 
 check-generated: generate ## that they are as committed
-	@git add --intent-to-add src/trimtab/kube && git diff --exit-code --stat -- src/trimtab/kube || { echo "generated files are not current: make generate, and commit"; exit 1; }
+	@git add --intent-to-add $(GENERATED) && git diff --exit-code --stat -- $(GENERATED) || { echo "generated files are not current: make generate, and commit"; exit 1; }
 
 $(BENCH)/installed: requirements/bench.txt pyproject.toml
 	$(PYTHON) -m venv $(BENCH)

@@ -10,12 +10,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import facts
 import kinds
-from serve import api_server, read
+from serve import ALL_APIS, api_server, read
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/trimtab"
 KUBE = PACKAGE / "kube"
+FACTS = PACKAGE / "apiserver/facts/kubernetes.jsonl"
 
 # msgspec looks at a class's hints only when it is first used.
 PROBE = """
@@ -31,18 +33,24 @@ for name in sys.argv[1:]:
 
 
 def main() -> None:
-    """Ask the server, make the modules, and write them once they prove to work; with `--check`, only compare."""
-    with api_server() as get:
-        version = get("/version")["gitVersion"]
-        texts = kinds.modules(*read(get), version)
+    """Ask the servers, make the files, and write them once they prove to work; with `--check`, only compare."""
+    with api_server(*ALL_APIS) as api, api_server() as by_default:
+        version = api.get("/version")["gitVersion"]
+        texts = kinds.modules(*read(api), version)
+        told = facts.text(api, by_default)
     texts = {name: formatted(text, KUBE / name) for name, text in texts.items()}
     changes = changed(texts, KUBE)
-    if changes and sys.argv[1:] == ["--check"]:
-        raise SystemExit(f"not what make generate writes: {', '.join(map(str, changes))}")
+    stale = not FACTS.exists() or FACTS.read_text() != told
+    if (changes or stale) and sys.argv[1:] == ["--check"]:
+        wrong = [*map(str, changes), *([FACTS.name] if stale else [])]
+        raise SystemExit(f"not what make generate writes: {', '.join(wrong)}")
     if changes:
         probe(texts)
         write(texts, KUBE, changes)
+    if stale:
+        FACTS.write_text(told)
     print(f"{len(texts)} files of Kubernetes {version} in {KUBE.relative_to(ROOT)}, {len(changes)} of them changed")
+    print(f"{FACTS.relative_to(ROOT)}: {len(told):,} characters, {'changed' if stale else 'as it was'}")
 
 
 def formatted(text: str, path: Path) -> str:

@@ -61,6 +61,8 @@ class Handler(Generic[K]):
         self._waiting: deque[tuple[Change[K], bool]] = deque()
         self._initial = 0  # of those that wait, how many are of the first state
         self._wake = asyncio.Event()
+        self._told_initial = asyncio.Event()
+        self._told_initial.set()
         self._busy = False
         self._stopped = False
 
@@ -74,11 +76,16 @@ class Handler(Generic[K]):
         """Whether it was told of all that was there when it began to follow."""
         return self._initial == 0
 
+    async def told_initial(self) -> None:
+        """Wait until it was."""
+        await self._told_initial.wait()
+
     def stop(self) -> None:
         """Tell it nothing more, not even what waits."""
         self._stopped = True
         self._waiting.clear()
         self._initial = 0
+        self._told_initial.set()
 
     def tell(self, changes: Iterable[Change[K]], *, initial: bool) -> None:
         """Have it told."""
@@ -88,6 +95,8 @@ class Handler(Generic[K]):
         self._waiting.extend((change, initial) for change in changes)
         if initial:
             self._initial += len(self._waiting) - before
+            if self._initial:
+                self._told_initial.clear()
         self._wake.set()
 
     async def run(self) -> None:
@@ -120,6 +129,8 @@ class Handler(Generic[K]):
             self.told += 1
             if initial and not self._stopped:
                 self._initial -= 1
+                if not self._initial:
+                    self._told_initial.set()
 
     def _failed(self, change: Change[K]) -> None:
         self.failures += 1

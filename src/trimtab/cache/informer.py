@@ -29,6 +29,11 @@ class Registration(Generic[K]):
         """Whether it was told of all that was there when it began."""
         return self._informer.has_synced and self.handler.initial_told
 
+    async def synced(self) -> None:
+        """Wait until it was."""
+        await self._informer.synced()
+        await self.handler.told_initial()
+
     @property
     def backlog(self) -> int:
         """How many changes it has not been told yet."""

@@ -52,6 +52,17 @@ async def test_workers_are_woken_when_something_is_ready() -> None:
 
 
 @virtual
+async def test_what_was_delayed_while_all_were_busy_is_ready_in_time() -> None:
+    served = Served(1, works=1.0)
+    served.queue.add("now")
+    await asyncio.sleep(0.5)
+    served.queue.add_after("soon", 2)
+    await asyncio.sleep(10)
+    assert served.given == [(0, "now"), (2.5, "soon")]
+    served.workers[0].cancel()
+
+
+@virtual
 async def test_a_worker_that_goes_while_it_is_woken_leaves_the_key_to_another() -> None:
     served = Served(2)
     await asyncio.sleep(1)

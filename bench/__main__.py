@@ -1,4 +1,4 @@
-"""`python -m bench`, or `python -m bench client …`, or `… informer …`: run a contest and print its table.
+"""`python -m bench CONTEST …` (client, informer, queue): run a contest and print its table.
 
 `python -m bench informer --json …` takes part in one instead: it syncs an informer and prints what that took.
 """

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from bench import client, loading
-from bench.harness import compete
+from bench import client, loading, workqueue
+from bench.harness import BenchError, compete
 from bench.informer import contest as informer
 from bench.machine import Machine, look_around
 from bench.place import Place
@@ -19,7 +19,7 @@ from bench.report import Section, section
 from bench.table import as_markdown, as_text
 from trimtab.testing.control_plane import ControlPlane
 
-_CONTESTS = {"client": client, "informer": informer}
+_CONTESTS = {"client": client, "informer": informer, "queue": workqueue}
 
 
 class Report(msgspec.Struct):
@@ -34,7 +34,7 @@ class Report(msgspec.Struct):
 def main(arguments: Sequence[str]) -> int:
     """Run the contest that is asked for."""
     options = _parser().parse_args(arguments)
-    with _server(options.kubeconfig) as kubeconfig:
+    with _server(options) as kubeconfig:
         sections, machine = asyncio.run(_measure(options, kubeconfig))
     summary = machine.sentence(sorted({row.version for part in sections for row in part.rows}))
     report = Report(datetime.now(UTC).replace(microsecond=0), arguments, machine, sections)
@@ -48,20 +48,31 @@ def main(arguments: Sequence[str]) -> int:
 
 async def _measure(options: argparse.Namespace, kubeconfig: str) -> tuple[list[Section], Machine]:
     options.output.mkdir(parents=True, exist_ok=True)
-    machine = look_around(await loading.server_version(kubeconfig))
     contest = _CONTESTS[options.contest]
+    if not contest.NEEDS_SERVER:
+        machine = look_around()
+        return await _sections(options, Place("", "", options.output)), machine
+    machine = look_around(await loading.server_version(kubeconfig))
     _say("the population is made")
     async with loading.populated(kubeconfig, *contest.population(options)) as namespace:
-        scenarios = await contest.scenarios(options, Place(kubeconfig, namespace, options.output))
-        outcomes = [outcome for scenario in scenarios for outcome in await compete(scenario, options.rounds, _say)]
-        return [section(outcome) for outcome in outcomes if outcome.entries], machine
+        return await _sections(options, Place(kubeconfig, namespace, options.output)), machine
+
+
+async def _sections(options: argparse.Namespace, place: Place) -> list[Section]:
+    scenarios = await _CONTESTS[options.contest].scenarios(options, place)
+    if options.only:
+        scenarios = [scenario.only(options.only.split(",")) for scenario in scenarios]
+    if not any(scenario.contestants for scenario in scenarios):
+        raise BenchError("nobody is left to measure: --only names no contestant, or every count is 0")
+    outcomes = [outcome for scenario in scenarios for outcome in await compete(scenario, options.rounds, _say)]
+    return [section(outcome) for outcome in outcomes if outcome.entries]
 
 
 @contextmanager
-def _server(kubeconfig: str | None) -> Iterator[str]:
+def _server(options: argparse.Namespace) -> Iterator[str]:
     """Give the kubeconfig of the server to use: the one that is named, or one of a control plane of our own."""
-    if kubeconfig:
-        yield kubeconfig
+    if options.kubeconfig or not _CONTESTS[options.contest].NEEDS_SERVER:
+        yield options.kubeconfig or ""
         return
     with ControlPlane(announce=_say) as plane:
         yield str(plane.kubeconfig())

@@ -24,7 +24,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Reach:
-    """What is demanded: what ours takes is at most so many times what a peer takes."""
+    """What is demanded: what ours takes is at most so many times what a peer takes; without a peer, at most so much."""
 
     peer: str
     at_most: float

@@ -17,18 +17,19 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     kernel: str
     python: str
     go: str
-    kubernetes: str
+    kubernetes: str  # empty where none takes part
     load: float  # of others, in the minute before we started
 
     def sentence(self, peers: list[str]) -> str:
         """Say it in one line, with the versions of what was measured."""
+        kubernetes = f"Kubernetes {self.kubernetes}, " if self.kubernetes else ""
         return (
-            f"{self.cpu}, {self.cores} cores, {self.memory_gb:.0f} GB, {self.kernel}; Kubernetes {self.kubernetes}, "
+            f"{self.cpu}, {self.cores} cores, {self.memory_gb:.0f} GB, {self.kernel}; {kubernetes}"
             f"Python {self.python}, {self.go}; {', '.join(peers)}; load before: {self.load:.1f}"
         )
 
 
-def look_around(kubernetes: str) -> Machine:
+def look_around(kubernetes: str = "") -> Machine:
     """Find the facts of this machine."""
     return Machine(
         cpu=cpu_model(_read("/proc/cpuinfo")) or platform.processor() or platform.machine(),

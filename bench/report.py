@@ -26,10 +26,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether one demand is reached. A ratio of None was not measured."""
+    """Whether one demand is reached. A ratio of None was not measured; where there is no peer, it is to one."""
 
     reach: Reach
     ratio: float | None
+    judged: str = ""  # which of ours
 
     @property
     def reached(self) -> bool:
@@ -48,9 +49,9 @@ class Section:
     rows: tuple[Row, ...]
     verdicts: tuple[Verdict, ...]
 
-    def verdicts_on(self, peer: str) -> list[Verdict]:
-        """The demands that name this peer."""
-        return [verdict for verdict in self.verdicts if verdict.reach.peer == peer]
+    def verdicts_on(self, name: str) -> list[Verdict]:
+        """The demands that name this peer, or that name none and are made of this one of ours."""
+        return [verdict for verdict in self.verdicts if (verdict.reach.peer or verdict.judged) == name]
 
     @property
     def ours(self) -> tuple[str, ...]:
@@ -64,9 +65,11 @@ def section(outcome: Outcome) -> Section:
     each = {entry.contestant.name: median(reading.each for reading in entry.readings) for entry in outcome.entries}
     ours = [entry.contestant.name for entry in outcome.entries if entry.contestant.ours]
 
-    def ratio(reach: Reach) -> float | None:
-        judged = reach.ours or next(iter(ours), "")
-        return each[judged] / each[reach.peer] if judged in each and reach.peer in each else None
+    def verdict(reach: Reach) -> Verdict:
+        judged, than = reach.ours or next(iter(ours), ""), each | {"": 1.0}
+        return Verdict(
+            reach, each[judged] / than[reach.peer] if judged in each and reach.peer in than else None, judged
+        )
 
     return Section(
         name=question.name,
@@ -74,7 +77,7 @@ def section(outcome: Outcome) -> Section:
         unit=question.unit,
         measure=question.measure,
         rows=tuple(_row(e, {name: each[name] / each[e.contestant.name] for name in ours}) for e in outcome.entries),
-        verdicts=tuple(Verdict(reach, ratio(reach)) for reach in question.reaches),
+        verdicts=tuple(map(verdict, question.reaches)),
     )
 
 

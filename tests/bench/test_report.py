@@ -47,9 +47,17 @@ def test_a_reach_may_name_which_of_ours_it_is_about() -> None:
     assert "≤ 2.00: reached, ours, fast ≤ 0.50: reached, ours, absent ≤ 0.50: not measured" in text
 
 
+def test_a_reach_without_a_peer_is_about_what_ours_takes() -> None:
+    ours = (entry("ours", 3.0, ours=True), entry("ours, fast", 2.0, ours=True))
+    told = section(outcome(entry("go", 1.0), *ours, reaches=(Reach("", 2.5), Reach("", 2.5, "ours, fast"))))
+    assert [(v.ratio, v.reached) for v in told.verdicts_on("ours")] == [(3.0, False)]
+    assert [(v.ratio, v.reached) for v in told.verdicts_on("ours, fast")] == [(2.0, True)]
+    assert told.verdicts_on("go") == []
+
+
 def test_without_ours_nothing_is_reached() -> None:
-    told = section(outcome(entry("go", 100.0), reaches=(Reach("go", 1.1),)))
-    assert not told.verdicts[0].reached
+    told = section(outcome(entry("go", 100.0), reaches=(Reach("go", 1.1), Reach("", 1000.0))))
+    assert not any(verdict.reached for verdict in told.verdicts)
 
 
 def test_a_table_says_who_how_much_and_whether_it_is_enough() -> None:

@@ -175,6 +175,7 @@ class Queues(RuleBasedStateMachine):
     @rule(key=KEYS)
     def done_without_take(self, key: str) -> None:
         if key not in self.naive.working:
+            self.naive.pass_time()
             with pytest.raises(TrimtabError, match="nobody had taken it"):
                 self.queue.done(key)
 
@@ -184,14 +185,17 @@ class Queues(RuleBasedStateMachine):
         self.queue.shut_down(drain=drain)
         self.naive.shut_down(drain)
 
-    @invariant()
+    @rule()
     def what_it_says_of_itself(self) -> None:
+        """Not after each step: whoever asks makes the queue look at the clock."""
         naive, queue = self.naive, self.queue
-        assert len(queue) == len(naive.ready())
+        naive.pass_time()
         assert queue.working.keys() == naive.working.keys()
         assert [queue.retries(key) for key in "abcdef"] == [naive.failures.get(key, 0) for key in "abcdef"]
         lined_up = [one.priority for one in naive.waiting if one.place is not None]
         assert {p: n for p, n in queue.depth().items() if n} == {p: lined_up.count(p) for p in lined_up}
+        assert len(queue) == len(naive.ready())
+        assert queue._delayed == len(naive.waiting) - len(lined_up)
         assert (queue.adds, queue.delays) == (naive.adds, naive.delays)
         assert (sum(queue.waited.counts), queue.waited.total) == (len(naive.waited), sum(naive.waited))
         assert (sum(queue.worked.counts), queue.worked.total) == (len(naive.worked), sum(naive.worked))
@@ -205,6 +209,12 @@ class Queues(RuleBasedStateMachine):
             assert self.queue.next_ready() == (None if finished else naive.ends_at)
         else:
             assert self.queue.next_ready() == min((w.ready_at for w in naive.waiting if w.place is None), default=None)
+
+    def teardown(self) -> None:
+        self.naive.now += 1000
+        self.what_it_says_of_itself()
+        while self.naive.ready() and self.naive.ends_at is None:
+            self.take()
 
 
 TestQueues = Queues.TestCase

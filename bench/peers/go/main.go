@@ -1,4 +1,5 @@
-// Command peer takes part in the bench with client-go: `peer informer …` in the informer's contest, `peer …` in the client's.
+// Command peer takes part in the bench with client-go and controller-runtime: `peer informer …`, `peer queue …` and
+// `peer reconcile …` in the contests of these names, `peer …` in the client's.
 //
 // In the client's it does one scenario and prints what that cost as one line of JSON. Set-up is not measured: the client
 // is made and has spoken to the server once before the meter starts.
@@ -30,10 +31,16 @@ type job struct {
 	page       int64
 }
 
+// others are the contests that are not the client's.
+var others = map[string]func(context.Context, []string) error{
+	"informer": runInformer,
+	"queue":    runQueue,
+}
+
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "informer" {
-		if err := runInformer(context.Background(), os.Args[2:]); err != nil {
-			fmt.Fprintf(os.Stderr, "peer: informer: %v\n", err)
+	if len(os.Args) > 1 && others[os.Args[1]] != nil {
+		if err := others[os.Args[1]](context.Background(), os.Args[2:]); err != nil {
+			fmt.Fprintf(os.Stderr, "peer: %s: %v\n", os.Args[1], err)
 			os.Exit(1)
 		}
 		return

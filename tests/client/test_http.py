@@ -147,6 +147,33 @@ def then_stall(data: bytes = b"") -> Answer:
 # What is sent
 
 
+async def test_what_is_looked_at_before_it_is_sent_is_looked_at_once_credentials_and_a_connection_are_there() -> None:
+    ready: list[str] = []
+
+    class Slow(Fixed):
+        async def proof(self) -> Proof:
+            ready.append("credentials")
+            return await super().proof()
+
+    def look() -> None:
+        ready.append("look")
+        if ready.count("look") > 1:
+            raise RuntimeError("not any more")
+
+    request = Request("get", "GET", "/version", "the version", before_sending=look)
+    async with serving(answer(b"1"), answer(b"3")) as raw:
+        transport = HttpTransport(Config(server=raw.url, credentials=Slow(Proof(bearer("x")))))
+        assert (await transport.send(request)).body == b"1"
+        with pytest.raises(RuntimeError, match="not any more"):
+            await transport.send(request)
+        assert ready == ["credentials", "look", "credentials", "look"]
+        assert len(raw.exchanges) == 1
+        plain = Request("get", "GET", "/version", "the version")
+        assert (await transport.send(plain)).body == b"3"
+        assert raw.connections == 1  # which was given back
+        await transport.close()
+
+
 async def test_a_request_as_it_goes_over_the_wire() -> None:
     whom = Impersonate(user="alice", groups=("a", "b"))
     credentials = Fixed(Proof(bearer("secret-token")))

@@ -98,7 +98,7 @@ class HttpTransport:
         context = self._config.tls.context(proof.certificate) if self._encrypted else None
         while connection := self._take_idle(context):
             try:
-                return connection, await self._on(connection, data, whole=whole)
+                return connection, await self._on(connection, request, data, whole=whole)
             except (OSError, HttpParserError) as error:
                 # It may have been closed by the server while it was idle; what never reached it can go out again.
                 if connection.answered or not request.idempotent:
@@ -113,11 +113,17 @@ class HttpTransport:
             connection.abort()
             raise Closed(f"cannot {request}: the client is closed")
         try:
-            return connection, await self._on(connection, data, whole=whole)
+            return connection, await self._on(connection, request, data, whole=whole)
         except (OSError, HttpParserError) as error:
             raise broken(request, self._config, error) from error
 
-    async def _on(self, connection: Connection, data: bytes, *, whole: bool) -> Answer:
+    async def _on(self, connection: Connection, request: Request, data: bytes, *, whole: bool) -> Answer:
+        if request.before_sending is not None:
+            try:
+                request.before_sending()
+            except BaseException:
+                self._give_back(connection)
+                raise
         try:
             answer = await connection.ask(data, whole=whole)
         except BaseException:  # cancelled, perhaps: what is still to come must not be taken for another answer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 from urllib.parse import quote, urlencode
@@ -59,6 +59,8 @@ class Request:
     accept: str = JSON
     idempotent: bool = False
     retry_429: bool = True  # False: an answer 429 is the caller's to judge, as for evictions
+    before_sending: Callable[[], None] | None = field(default=None, repr=False, compare=False)
+    """Called when a connection is ready to take it; what it raises goes to the caller, and nothing is sent."""
 
     def __str__(self) -> str:
         """For errors: `get pods default/web`."""

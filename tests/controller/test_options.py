@@ -38,3 +38,23 @@ def test_what_is_wrong_is_said_in_one_line() -> None:
         app.option("quiet", "", default=False, parse=bool).read(["maybe"])
     with pytest.raises(OptionError, match=r"^option 'quiet' is declared twice$"):
         app.option("quiet", "")
+
+
+def test_what_a_run_has_one_of_is_made_once() -> None:
+    app = DeclaresOptions()
+    limit = app.option("limit", "How many.", default=3, parse=int)
+    made: list[Options] = []
+
+    def make(options: Options) -> list[int]:
+        made.append(options)
+        return [options[limit]]
+
+    one, other = Options({limit: 5}), Options()
+    assert one.once(make) == [5]
+    assert one.once(make) is one.once(make)
+    assert other.once(make) == [3]
+    assert made == [one, other]
+    third = Options()
+    third.put(make, [7])
+    assert third.once(make) == [7]
+    assert made == [one, other]

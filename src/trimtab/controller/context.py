@@ -134,6 +134,10 @@ class Context:
         """The value of an option of the app, in this run."""
         return self._around.options[option]
 
+    def once(self, make: Callable[[Options], T]) -> T:
+        """What the app has one of in a run, such as a session or a limit: `make` makes it, given the options."""
+        return self._around.options.once(make)
+
     # Reading
 
     @overload

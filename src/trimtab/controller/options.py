@@ -55,9 +55,20 @@ class Options:
 
     def __init__(self, given: Mapping[Option[Any], Any] | None = None) -> None:
         self._given = dict(given or {})
+        self._made: dict[Callable[[Options], Any], Any] = {}
 
     def __getitem__(self, option: Option[T]) -> T:
         return cast("T", self._given.get(option, option.default))
+
+    def once(self, make: Callable[[Options], T]) -> T:
+        """What `make` makes of these values: made when it is first asked for, and kept for this run."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast("T", self._made[make])
+
+    def put(self, make: Callable[[Options], T], made: T) -> None:
+        """Give what `make` would have made: for tests, which have their own clock or network."""
+        self._made[make] = made
 
 
 class DeclaresOptions:

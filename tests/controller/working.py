@@ -32,17 +32,24 @@ def controllers_of(app: App, informers: Informers, **options: Any) -> Controller
 
 
 @asynccontextmanager
-async def working(app: App, server: FakeServer, **options: Any) -> AsyncIterator[Controllers]:
-    """The app, at work until the end of the block."""
+async def running(app: App, server: FakeServer, **options: Any) -> AsyncIterator[tuple[Controllers, asyncio.Task[None]]]:
+    """The app at work, and the task that it runs in."""
     async with informing(server) as informers:
         controllers = controllers_of(app, informers, **options)
         controllers.start()
-        running = asyncio.create_task(controllers.run())
+        task = asyncio.create_task(controllers.run())
         await controllers.synced()
         await asyncio.sleep(0.5)
+        yield controllers, task
+
+
+@asynccontextmanager
+async def working(app: App, server: FakeServer, **options: Any) -> AsyncIterator[Controllers]:
+    """The app, at work until the end of the block."""
+    async with running(app, server, **options) as (controllers, task):
         try:
             yield controllers
-            assert not running.done(), "it must go on until it is stopped"
+            assert not task.done(), "it must go on until it is stopped"
         finally:
             controllers.stop()
-            await running
+            await task

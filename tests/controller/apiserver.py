@@ -22,8 +22,8 @@ class ApiServer(FakeServer):
 
     def __init__(self, *served: type[Any]) -> None:
         super().__init__(*served)
-        self.admit: Callable[[Obj], None] = lambda obj: None
-        self.before_write: Callable[[Asked], None] = lambda asked: None
+        self.admit: Callable[[Obj], None] = lambda _: None
+        self.before_write: Callable[[Asked], None] = lambda _: None
         self._applied: dict[tuple[str, str], dict[str, Leaves]] = {}
 
     @property
@@ -63,9 +63,7 @@ class ApiServer(FakeServer):
             result = merged(before, body)
         return self._store(asked, name, before, result, subresource)
 
-    def _store(
-        self, asked: Asked, name: str, before: Obj | None, result: Obj, subresource: str
-    ) -> tuple[int, bytes]:
+    def _store(self, asked: Asked, name: str, before: Obj | None, result: Obj, subresource: str) -> tuple[int, bytes]:
         assert asked.resource is not None
         if subresource:
             assert before is not None

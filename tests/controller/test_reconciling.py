@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -70,11 +71,12 @@ async def test_each_object_is_looked_at_once_when_it_is_there_and_once_for_each_
 
 @virtual
 async def test_a_failure_is_tried_again_after_pauses_that_double_and_success_begins_anew() -> None:
-    app, times = answering(lambda n: fail(OSError("no")) if n <= 5 else None, limiter=lambda: ItemExponential(first=1.0))
+    limiter = {"limiter": lambda: ItemExponential(first=1.0)}
+    app, times = answering(lambda n: fail(OSError("no")) if n <= 5 else None, **limiter)
     server = with_objects("a")
     async with working(app, server) as controllers:
         await asyncio.sleep(100)
-        assert [round(b - a) for a, b in zip(times, times[1:], strict=False)] == [1, 2, 4, 8, 16]
+        assert [round(b - a) for a, b in pairwise(times)] == [1, 2, 4, 8, 16]
         assert controllers.numbers["c"].results == {"error": 5, "success": 1, "requeue": 0, "requeue_after": 0}
         assert controllers.queues["c"].retries("default/a") == 0
 
@@ -94,7 +96,7 @@ async def test_a_reconciler_that_asks_to_come_again_comes_again_when_it_said() -
     app, times = answering(lambda n: requeue(after=7) if n < 4 else None)
     async with working(app, with_objects("a")) as controllers:
         await asyncio.sleep(100)
-        assert [round(b - a) for a, b in zip(times, times[1:], strict=False)] == [7, 7, 7]
+        assert [round(b - a) for a, b in pairwise(times)] == [7, 7, 7]
         assert controllers.numbers["c"].results["requeue_after"] == 3
 
 
@@ -103,7 +105,7 @@ async def test_a_requeue_without_a_time_pauses_longer_each_time_and_is_no_error(
     app, times = answering(lambda n: requeue() if n < 4 else None, limiter=lambda: ItemExponential(first=1.0))
     async with working(app, with_objects("a")) as controllers:
         await asyncio.sleep(100)
-        assert [round(b - a) for a, b in zip(times, times[1:], strict=False)] == [1, 2, 4]
+        assert [round(b - a) for a, b in pairwise(times)] == [1, 2, 4]
         assert controllers.numbers["c"].results == {"error": 0, "success": 1, "requeue": 3, "requeue_after": 0}
 
 
@@ -112,9 +114,7 @@ def test_a_requeue_without_a_pause_is_refused() -> None:
         requeue(after=0)
 
 
-@pytest.mark.parametrize(
-    "answer", [lambda n: terminal("no such plan"), lambda n: fail(terminal(KeyError("plan")))], ids=["returned", "raised"]
-)
+@pytest.mark.parametrize("answer", [lambda _: terminal("no such plan"), lambda _: fail(terminal(KeyError("plan")))])
 @virtual
 async def test_a_terminal_error_is_counted_and_not_tried_again_until_something_changes(answer: Any) -> None:
     app, times = answering(answer)
@@ -289,7 +289,7 @@ async def test_a_drain_finishes_what_is_queued_until_its_deadline_and_no_drain_e
 
 @virtual
 async def test_a_bug_in_a_worker_ends_the_run_loudly(monkeypatch: pytest.MonkeyPatch) -> None:
-    app, _ = answering(lambda n: None, workers=2)
+    app, _ = answering(lambda _: None, workers=2)
     monkeypatch.setattr("trimtab.controller.reconciling.Reconciler._settle", lambda *_: fail(ZeroDivisionError("bug")))
     async with running(app, with_objects("a")) as (_, task):
         with pytest.raises(ZeroDivisionError):

@@ -36,7 +36,8 @@ def deployment(name: str, image: str = "nginx", **labels: str) -> Deployment:
 
 
 def service(name: str) -> Service:
-    return Service(metadata=ObjectMeta(name=name), spec=ServiceSpec(ports=[ServicePort(port=80)], selector={"app": name}))
+    spec = ServiceSpec(ports=[ServicePort(port=80)], selector={"app": name})
+    return Service(metadata=ObjectMeta(name=name), spec=spec)
 
 
 def as_a_server_does(obj: Obj) -> None:

@@ -32,7 +32,9 @@ def controllers_of(app: App, informers: Informers, **options: Any) -> Controller
 
 
 @asynccontextmanager
-async def running(app: App, server: FakeServer, **options: Any) -> AsyncIterator[tuple[Controllers, asyncio.Task[None]]]:
+async def running(
+    app: App, server: FakeServer, **options: Any
+) -> AsyncIterator[tuple[Controllers, asyncio.Task[None]]]:
     """The app at work, and the task that it runs in."""
     async with informing(server) as informers:
         controllers = controllers_of(app, informers, **options)

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future
-from threading import get_ident
+from threading import get_ident, local
 from typing import Any, Final, TypeVar
 
 from trimtab.errors import TrimtabError
@@ -15,13 +15,22 @@ T = TypeVar("T")
 _LOOK: Final = 1.0  # seconds after which a thread looks whether the loop that it waits for is still there
 
 
+class _Call:
+    """One function in a thread."""
+
+    __slots__ = ("given_up",)
+
+    def __init__(self) -> None:
+        self.given_up = False  # it has taken too long
+
+
 class Bridge:
     """Knows the loop and its thread. The cache, the queue and the client are used in that thread alone."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self.thread = get_ident()
-        self._given_up: set[int] = set()  # threads whose functions have taken too long
+        self._in_thread = local()  # the call that a thread runs
         self._closed = False
 
     async def run(self, executor: Executor, function: Callable[..., T], *args: Any) -> T:
@@ -30,26 +39,22 @@ class Bridge:
         A thread cannot be stopped. Where this is cancelled, whatever the function asks of its context raises from then
         on, and its end is waited for: nobody else may work on its key before that.
         """
-        thread = 0
+        call = _Call()
 
         def work() -> T:
-            nonlocal thread
-            thread = get_ident()
-            try:
-                return function(*args)
-            finally:
-                self._given_up.discard(thread)
+            self._in_thread.call = call
+            return function(*args)
 
-        future = self._loop.run_in_executor(executor, contextvars.copy_context().run, work)
+        begun = executor.submit(contextvars.copy_context().run, work)
+        future = asyncio.wrap_future(begun)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            if not future.cancel():
-                self._given_up.add(thread)
+            if not begun.cancel():
+                call.given_up = True
                 while not future.done() and not self._closed:
                     await asyncio.wait([future])
                 if future.done():
-                    self._given_up.discard(thread)
                     future.exception()  # nobody wants it any more
             raise
 
@@ -73,11 +78,14 @@ class Bridge:
 
     def wait(self, awaitable: Awaitable[T]) -> T:
         """Have the loop run something, and wait for its result."""
-        if asyncio.iscoroutine(awaitable) and (get_ident() == self.thread or get_ident() in self._given_up):
-            awaitable.close()
-        if get_ident() == self.thread:
-            raise TrimtabError("ctx.wait is for plain functions, which run in threads: here, await")
-        self._check()
+        try:
+            if get_ident() == self.thread:
+                raise TrimtabError("ctx.wait is for plain functions, which run in threads: here, await")
+            self._check()
+        except BaseException:
+            if asyncio.iscoroutine(awaitable):
+                awaitable.close()  # it will not be awaited, and that is said already
+            raise
 
         async def run() -> T:
             return await awaitable
@@ -85,7 +93,8 @@ class Bridge:
         return self._result(asyncio.run_coroutine_threadsafe(run(), self._loop))
 
     def _check(self) -> None:
-        if get_ident() in self._given_up:
+        call: _Call | None = getattr(self._in_thread, "call", None)
+        if call is not None and call.given_up:
             raise TimeoutError("this reconcile took too long and was given up: nothing more is read or written for it")
 
     def _result(self, future: Future[T]) -> T:

@@ -74,22 +74,37 @@ class Primary(Route):
 
     def added(self, new: Entry, initial: bool) -> None:
         """Look at it, if it is wanted; one that is not may still carry our finalizer."""
-        if self._where is None or self._holds or self._where.wants(new):
+        if self._wants(new):
             cause = Cause(self._kind, new.key, new.resource_version, _INITIAL if initial else _CREATED)
             self._queue.add(new.key, cause, priority=LOW_PRIORITY if initial else 0)
 
     def updated(self, old: Entry, new: Entry) -> None:
         """Look at it, if the change is wanted."""
-        where = self._where
-        if where is None or where.passes(old, new) or (new.deleting and (self._holds or not old.deleting)):
+        if self._passes(old, new) or (new.deleting and (self._holds or not old.deleting)):
             what = what_changed(old, new)
             cause = Cause(self._kind, new.key, new.resource_version, what)
             self._queue.add(new.key, cause, priority=LOW_PRIORITY if old is new else 0)
 
     def deleted(self, last: Entry) -> None:
         """Look at what is left."""
-        if self._where is None or self._holds or self._where.wants(last):
+        if self._wants(last):
             self._add((last.key,), last, _DELETED)
+
+    def _wants(self, entry: Entry) -> bool:
+        if self._where is None or self._holds:
+            return True
+        try:
+            return self._where.wants(entry)
+        except Exception:  # noqa: BLE001  # a user's function. The reconciler meets it again, says so and tries again
+            return True
+
+    def _passes(self, old: Entry, new: Entry) -> bool:
+        if self._where is None:
+            return True
+        try:
+            return self._where.passes(old, new)
+        except Exception:  # noqa: BLE001  # as above
+            return True
 
 
 class Mapped(Route):

@@ -172,5 +172,5 @@ def place_of(obj: Object | Dynamic, default: str) -> str:
 def _edit(kind: type[Any], raw: dict[str, Any], before: dict[str, Any], obj: Object | Dynamic) -> dict[str, Any]:
     after = to_wire(obj)
     if issubclass(kind, Dynamic):
-        return merge_patch(before, after)
+        return merge_patch(raw, after)  # `before` shares what is in it with the object, which was changed
     return edit_patch(kind, raw, before, after)

@@ -79,8 +79,6 @@ class Bridge:
     def wait(self, awaitable: Awaitable[T]) -> T:
         """Have the loop run something, and wait for its result."""
         try:
-            if get_ident() == self.thread:
-                raise TrimtabError("ctx.wait is for plain functions, which run in threads: here, await")
             self._check()
         except BaseException:
             if asyncio.iscoroutine(awaitable):
@@ -93,6 +91,8 @@ class Bridge:
         return self._result(asyncio.run_coroutine_threadsafe(run(), self._loop))
 
     def _check(self) -> None:
+        if get_ident() == self.thread:
+            raise TrimtabError("ctx.wait is for plain functions, which run in threads: here, await")
         call: _Call | None = getattr(self._in_thread, "call", None)
         if call is not None and call.given_up:
             raise TimeoutError("this reconcile took too long and was given up: nothing more is read or written for it")

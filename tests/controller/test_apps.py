@@ -110,7 +110,7 @@ async def test_metrics_have_controller_runtimes_names_and_begin_at_zero() -> Non
 
     async with working(app, server) as controllers:
         registry = CollectorRegistry()
-        registry.register(ControllerCollector(lambda: controllers.numbers))
+        registry.register(ControllerCollector(controllers.numbers))
         before = generate_latest(registry).decode()
         for result in ("error", "requeue", "requeue_after", "success"):
             assert f'controller_runtime_reconcile_total{{controller="c",result="{result}"}} 0.0' in before

@@ -15,7 +15,7 @@ from tests.controller.apiserver import ApiServer, of_kind
 from tests.controller.working import Events, controllers_of, working
 
 from trimtab.client import MergePatch
-from trimtab.controller import App, Context, Missing, Undeclared
+from trimtab.controller import App, Context, Missing, Undeclared, current_context
 from trimtab.controller.context import Context as TheContext
 from trimtab.controller.declaration import DeclarationError
 from trimtab.controller.options import Options
@@ -294,6 +294,25 @@ async def test_a_plain_function_that_takes_too_long_can_do_no_more_and_keeps_its
         "end",
         "begin",
     ]
+
+
+@virtual
+async def test_whatever_a_reconcile_runs_can_say_for_which() -> None:
+    async def helper() -> Any:
+        return current_context()
+
+    async def reconcile(cm: ConfigMap, ctx: Context) -> Any:
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(helper())
+        return task.result() is ctx and await helper() is ctx and ctx.log_fields()
+
+    app, results = once(reconcile)
+    server = ApiServer(ConfigMap)
+    server.put(config_map("a"))
+    async with working(app, server):
+        fields = {"controller": "once", "kind": "ConfigMap", "key": "default/a"}
+        assert results == [{**fields, "reconcile_id": results[0]["reconcile_id"]}]
+        assert current_context() is None
 
 
 @virtual

@@ -136,6 +136,28 @@ async def test_what_is_stopped_follows_nothing_any_more_once_it_is_closed() -> N
 
 
 @virtual
+async def test_who_is_stopped_while_waiting_does_not_wait_any_longer() -> None:
+    app, server = App("app"), ApiServer(ConfigMap)
+    seen = noting(app)
+    server.put(config_map("a"))
+    server.always["watchlist"] = FORBIDDEN
+    for stopped_first in (False, True):
+        async with informing(server) as informers:
+            controllers = controllers_of(app, informers)
+            controllers.start()
+            if stopped_first:
+                controllers.stop(10)
+            task = asyncio.create_task(controllers.run())
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            began = asyncio.get_running_loop().time()
+            controllers.stop(10)
+            await task
+            assert asyncio.get_running_loop().time() == began
+            assert seen == []
+
+
+@virtual
 async def test_an_app_that_cannot_run_says_so() -> None:
     async with informing(ApiServer(ConfigMap)) as informers:
         with pytest.raises(TrimtabError, match="app empty has no controllers"):

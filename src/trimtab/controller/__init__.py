@@ -10,7 +10,7 @@ may see) and `writes` (what it changes: `applied`, `owning`, `status`). `app` an
 """
 
 from trimtab.controller.app import App
-from trimtab.controller.context import Context, Missing
+from trimtab.controller.context import Context, Missing, current_context
 from trimtab.controller.declaration import Controller, DeclarationError, Finalizer
 from trimtab.controller.mappings import from_entry, named_by
 from trimtab.controller.metrics import ControllerCollector
@@ -56,6 +56,7 @@ __all__ = [
     "annotated",
     "annotation_changed",
     "changed",
+    "current_context",
     "from_entry",
     "generation_changed",
     "label_changed",

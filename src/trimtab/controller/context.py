@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import get_ident
 from typing import Any, TypeVar, Unpack, cast, overload
@@ -49,6 +50,14 @@ class Surroundings:
     bridge: Bridge
     random: Callable[[], float]
     retries: Callable[[str], int]
+
+
+_current: ContextVar[Context | None] = ContextVar("trimtab_context", default=None)
+
+
+def current_context() -> Context | None:
+    """The context of the reconcile that runs this code, also in tasks and threads that it began: for lines of a log."""
+    return _current.get()
 
 
 class Context:
@@ -121,14 +130,22 @@ class Context:
     def log(self) -> Any:
         """A structlog logger that says controller, key and reconcile id in each line."""
         if self._log is None:
-            controller = self._around.controller
-            self._log = logger().bind(
-                controller=controller.name,
-                kind=controller.kind.resource.kind,
-                key=self.key,
-                reconcile_id=self.reconcile_id,
-            )
+            self._log = logger().bind(**self.log_fields())
         return self._log
+
+    def log_fields(self) -> dict[str, str]:
+        """What each line of a log says of this look."""
+        controller = self._around.controller
+        return {
+            "controller": controller.name,
+            "kind": controller.kind.resource.kind,
+            "key": self.key,
+            "reconcile_id": self.reconcile_id,
+        }
+
+    def enter(self) -> None:
+        """Be the context of whatever runs from here on, in this task."""
+        _current.set(self)
 
     def option(self, option: Option[T]) -> T:
         """The value of an option of the app, in this run."""

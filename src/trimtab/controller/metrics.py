@@ -55,14 +55,17 @@ _GAUGES: Final[tuple[tuple[str, str, Callable[[Numbers], int]], ...]] = (
 
 
 class ControllerCollector(Collector):
-    """Collects from the controllers of a process: `numbers` gives those of each, by its name."""
+    """Collects from controllers by their names, as `Controllers.numbers` has them; register it with prometheus-client.
 
-    def __init__(self, numbers: Callable[[], Mapping[str, Numbers]]) -> None:
+    The mapping may change later. No label names an object.
+    """
+
+    def __init__(self, numbers: Mapping[str, Numbers]) -> None:
         self._numbers = numbers
 
     def collect(self) -> Iterator[Metric]:
-        """Say how things are now. No label names an object."""
-        numbers = self._numbers()
+        """Say how things are now."""
+        numbers = dict(self._numbers)
         total = CounterMetricFamily(
             "controller_runtime_reconcile", "Reconciles, by what came of them.", labels=["controller", "result"]
         )

@@ -74,6 +74,7 @@ class Reconciler:
     async def _attempt(self, item: Item) -> None:
         timeout = self._controller.timeout
         ctx = Context(self._around, item)
+        ctx.enter()
         deadline: asyncio.Timeout | None = None
         try:
             if timeout is None:

@@ -61,6 +61,7 @@ class Controllers:
         self._reconcilers: list[tuple[Controller, Reconciler]] = []
         self._bridge: Bridge | None = None
         self._workers: set[asyncio.Task[None]] = set()
+        self._syncing: asyncio.Task[None] | None = None
         self._stopping: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -89,7 +90,8 @@ class Controllers:
 
     async def run(self) -> None:
         """Wait for `synced`, then work, until `stop`. What a worker cannot handle ends this and is raised."""
-        await self.synced()
+        if not await self._ready():
+            return
         self._workers = {
             asyncio.create_task(reconciler.work(), name=f"trimtab: {controller.name} {number}")
             for controller, reconciler in self._reconcilers
@@ -111,6 +113,8 @@ class Controllers:
         """
         for queue in self.queues.values():
             queue.shut_down(drain=drain)
+        if self._syncing is not None:
+            self._syncing.cancel()  # nothing was begun that could be finished
         if self._stopping is None:
             self._stopping = asyncio.get_running_loop().call_later(drain, self._cancel)
         elif not drain:
@@ -183,6 +187,22 @@ class Controllers:
             self._bridge.close()
         for worker in self._workers:
             worker.cancel()
+
+    async def _ready(self) -> bool:
+        """Wait for `synced`; False where `stop` came first."""
+        self._syncing = asyncio.create_task(self.synced())
+        try:
+            if self._stopping is not None:
+                self._syncing.cancel()
+            await self._syncing
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._stopping is None or (task is not None and task.cancelling()):
+                raise
+            return False
+        finally:
+            self._syncing.cancel()
+        return True
 
     async def _end(self, workers: set[asyncio.Task[None]]) -> None:
         if self._stopping is not None:

@@ -230,6 +230,8 @@ def _meaning(error: Exception, url: str) -> Exception:
     match error:
         case FetchError() | TimeoutError():
             return error
+        case aiohttp.InvalidURL():
+            return FetchError("BadURL", f"{host} is no host: {_why(error)}", for_good=True)
         case aiohttp.ClientConnectorDNSError() | UnicodeError():
             return FetchError("NoSuchHost", f"there is no host {host}")
         case aiohttp.ClientConnectorCertificateError() | ssl.SSLError() | aiohttp.ClientSSLError():
@@ -238,8 +240,6 @@ def _meaning(error: Exception, url: str) -> Exception:
             return FetchError("Unreachable", f"{host} cannot be reached: {_why(error)}")
         case aiohttp.ClientError():
             return FetchError("BadAnswer", f"what {host} answered is no HTTP: {_why(error)}")
-        case aiohttp.InvalidURL() | ValueError():
-            return FetchError("BadURL", f"{shown(url)} is no URL", for_good=True)
         case _:
             return error
 

@@ -31,8 +31,8 @@ class Hosts:
         now = self._clock()
         host = self._hosts.get(name)
         if host is None:
-            host = self._hosts[name] = _Host()
             self._sweep(now)
+            host = self._hosts[name] = _Host()
         host.next = max(host.next, now - 1.0)
         if host.busy < self._at_once and host.next <= now:
             host.busy += 1

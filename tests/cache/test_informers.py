@@ -245,7 +245,9 @@ async def test_health_says_of_each_watch_when_it_heard_and_what_is_in_the_way() 
         well, ill = informers.health()
         assert (str(well.scope), well.synced, well.problem) == ("pods", True, "")
         assert well.heard == pytest.approx(40, abs=0.1)
-        assert (str(ill.scope), ill.synced, ill.heard) == ("configmaps in shop", False, None)
+        assert (str(ill.scope), ill.synced) == ("configmaps in shop", False)
+        assert ill.heard is not None
+        assert ill.heard < 10  # a refusal is a word of the server too
         assert "configmaps in shop" in ill.problem
         server.always["watch"] = Unreachable("connection refused")
         server.watches[0].cut()

@@ -122,6 +122,8 @@ class Feed(Generic[K]):
                 return
             except (ApiError, TransportError, UnknownKind) as error:
                 self.pulse.stalls += isinstance(error, Stalled)
+                if isinstance(error, ApiError):  # a refusal too is a word of the server
+                    self._heard()
                 self._reflector.failed(error)
 
     async def _list(self, step: ListPage) -> None:

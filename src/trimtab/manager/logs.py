@@ -1,0 +1,88 @@
+"""The log of a process: one line an entry, JSON or for a terminal, from whoever it comes.
+
+What libraries say through Python's `logging` goes the same way as what controllers say through structlog. What looks
+like a secret is taken out on that way, and tracebacks come without the values of variables.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import MutableMapping
+from typing import Any, Final, Literal, TextIO, TypeAlias
+
+import structlog
+
+Format: TypeAlias = Literal["json", "console"]
+Level: TypeAlias = Literal["debug", "info", "warning", "error"]
+
+HIDDEN: Final = "[hidden]"
+_NAMED_SECRET: Final = re.compile(
+    r"(?i)(^|[_.-])(password|passwd|token|authorization|api_?key|private_?key|client_?secret|credentials?)$"
+)
+_SECRET: Final = re.compile(r"(?i)(?P<before>\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{6,}|(?P<scheme>://)[^/\s@]+@")
+
+
+def configure_logs(form: Format | None = None, level: Level = "info", *, stream: TextIO | None = None) -> None:
+    """Set up structlog and `logging` for this process. Without a form: for a terminal where there is one, else JSON."""
+    out = stream or sys.stderr
+    form = form or ("console" if out.isatty() else "json")
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if form == "json":
+        rendering: list[Any] = [
+            structlog.processors.EventRenamer("message"),
+            structlog.processors.format_exc_info,
+            hide_secrets,
+            structlog.processors.JSONRenderer(default=repr),
+        ]
+    else:
+        console = structlog.dev.ConsoleRenderer(
+            colors=out.isatty(), exception_formatter=structlog.dev.plain_traceback, pad_event_to=40
+        )
+        rendering = [hide_secrets, console]
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    logging.captureWarnings(True)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.PositionalArgumentsFormatter(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+
+
+def hide_secrets(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Take out what is named like a secret, and what looks like one: bearer tokens, passwords in URLs."""
+    for name, value in event.items():
+        if _NAMED_SECRET.search(name):
+            event[name] = HIDDEN
+        elif isinstance(value, str):
+            event[name] = _without_secrets(value)
+        elif isinstance(value, BaseException | bytes):
+            event[name] = HIDDEN if isinstance(value, bytes) else _without_secrets(str(value))
+    return event
+
+
+def _without_secrets(text: str) -> str:
+    return _SECRET.sub(
+        lambda found: f"{found['before'] or found['scheme']}{HIDDEN}{'@' if found['scheme'] else ''}", text
+    )

@@ -169,7 +169,8 @@ async def test_a_status_is_set_by_the_names_of_its_class() -> None:
 
     app, results = once(report, kind=Deployment)
     server = ApiServer(Deployment)
-    server.put(of_kind("apps/v1", "Deployment", "a", spec={"replicas": 3}, status={"replicas": 3, "readyReplicas": 1}))
+    was = {"replicas": 3, "readyReplicas": 1}
+    server.put(of_kind("apps/v1", "Deployment", "a", spec={"replicas": 3}, status=was, metadata={"generation": 2}))
     async with working(app, server):
         assert results == [None, None]  # once more for its own write
         status = dict(server.get("deployments", "default/a")["status"])

@@ -53,7 +53,7 @@ class Bucket:
         async def clean_up(cm: ConfigMap, ctx: Context) -> Any:
             self.log.append(f"clean up {ctx.name}")
             answer = self.cleanup_answers.pop(0) if self.cleanup_answers else None
-            if isinstance(answer, Exception):
+            if isinstance(answer, OSError):
                 raise answer
             return answer
 
@@ -196,10 +196,35 @@ async def test_a_namesake_of_what_was_deleted_meanwhile_is_left_alone() -> None:
             bucket.server.put(config_map("a", finalizers=[OURS]))
 
         bucket.server.before_write = replace
+        before = len(bucket.server.writes)
         await bucket.change(LEAVING)
         await asyncio.sleep(1)
         assert bucket.finalizers() == [OURS]  # the new one's, which nobody wants to delete
+        assert len(bucket.server.writes) == before + 1  # which was refused
         assert "make a" in await bucket.new()
+
+
+@virtual
+async def test_what_leaves_or_vanishes_while_it_gets_its_finalizer_is_not_made() -> None:
+    def leave() -> None:
+        bucket.server.put(merged(merged(bucket.obj(), LEAVING), {"metadata": {"finalizers": [THEIRS]}}))
+
+    def vanish() -> None:
+        bucket.server.delete("default/a", "configmaps")
+
+    for happens in (leave, vanish):
+        bucket = Bucket()
+
+        def race(_: Any, happens: Any = happens, bucket: Bucket = bucket) -> None:
+            bucket.server.before_write = lambda _: None
+            happens()
+
+        bucket.server.put(config_map("a"))
+        bucket.server.before_write = race
+        async with working(bucket.app, bucket.server) as controllers:
+            assert [line for line in await bucket.new() if line != "gone default/a"] == []
+            assert controllers.numbers["make"].results["error"] == 0
+            assert bucket.obj() is None or bucket.finalizers() == [THEIRS]
 
 
 @virtual

@@ -10,10 +10,11 @@ from tests.cache.samples import Obj, config_map, merged, pod, virtual
 from tests.controller.apiserver import ApiServer, of_kind
 from tests.controller.working import working
 
+from trimtab.client import Client
 from trimtab.controller import App, Context
 from trimtab.errors import TrimtabError
 from trimtab.kube.core.v1 import ConfigMap, Namespace, Pod, PodSpec, Secret, Service
-from trimtab.kube.meta.v1 import ObjectMeta
+from trimtab.kube.meta.v1 import ObjectMeta, OwnerReference
 
 
 def pods(*names: str, **metadata: Any) -> list[Pod]:
@@ -91,6 +92,34 @@ async def test_what_another_controller_of_the_same_owner_made_stays() -> None:
         assert named(server) == ["b", "c", "two-b", "two-c"]
         await change(server, "b", "c", "d")
         assert len(server.asked_for("get")) <= asked + 6  # once for each that is somebody else's
+
+
+@virtual
+async def test_what_is_on_its_way_out_is_not_deleted_again() -> None:
+    app, server = App("app"), ApiServer(ConfigMap, Pod, Secret)
+    Owning(app)
+    server.put(owner("a"))
+    async with working(app, server):
+        held = merged(server.get("pods", "default/a"), {"metadata": {"finalizers": ["example.com/wait"]}})
+        server.put(held)
+        await change(server)
+        await change(server)
+        await change(server, "b")
+        assert [asked.name for asked in server.writes if asked.verb == "delete"] == ["a"]
+
+
+@virtual
+async def test_what_an_object_owns_is_as_it_says_whoever_else_set_it() -> None:
+    app, server = App("app"), ApiServer(ConfigMap, Pod, Secret)
+    Owning(app)
+    async with Client(server, field_manager="somebody") as somebody:
+        [theirs] = pods("a", labels={"app": "theirs"})
+        theirs.metadata.owner_references = [OwnerReference(api_version="v1", kind="Node", name="n", uid="n")]
+        await somebody.apply(theirs, namespace="default")
+    server.put(owner("a"))
+    async with working(app, server):
+        assert server.get("pods", "default/a")["metadata"]["ownerReferences"][0]["kind"] == "ConfigMap"
+        assert server.get("pods", "default/a")["metadata"]["labels"] == {"app": "theirs"}
 
 
 @virtual

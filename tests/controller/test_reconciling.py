@@ -101,6 +101,19 @@ async def test_a_reconciler_that_asks_to_come_again_comes_again_when_it_said() -
 
 
 @virtual
+async def test_what_is_told_to_come_again_has_no_failures_any_more() -> None:
+    answers = {1: OSError("no"), 2: OSError("no"), 3: requeue(after=100), 4: OSError("no")}
+
+    def answer(n: int) -> Any:
+        return fail(given) if isinstance(given := answers.get(n), OSError) else given
+
+    app, times = answering(answer, limiter=lambda: ItemExponential(first=1.0))
+    async with working(app, with_objects("a")):
+        await asyncio.sleep(1000)
+        assert [round(b - a) for a, b in pairwise(times)] == [1, 2, 100, 1]
+
+
+@virtual
 async def test_a_requeue_without_a_time_pauses_longer_each_time_and_is_no_error() -> None:
     app, times = answering(lambda n: requeue() if n < 4 else None, limiter=lambda: ItemExponential(first=1.0))
     async with working(app, with_objects("a")) as controllers:
@@ -124,6 +137,7 @@ async def test_a_terminal_error_is_counted_and_not_tried_again_until_something_c
         assert len(times) == 1
         numbers = controllers.numbers["c"]
         assert (numbers.terminal, numbers.results["error"]) == (1, 1)
+        assert controllers.queues["c"].retries("default/a") == 0
         server.put(config_map("a", data={"x": "2"}))
         await asyncio.sleep(1)
         assert len(times) == 2
@@ -246,19 +260,21 @@ async def test_what_a_person_changes_now_overtakes_what_was_there_at_the_start()
         assert "new" in order[:3]
 
 
+@pytest.mark.parametrize("answer", [OSError("no"), requeue(), requeue(after=1)], ids=repr)
 @virtual
-async def test_a_retry_keeps_its_place_behind_what_people_change() -> None:
+async def test_what_is_tried_again_keeps_its_place_behind_what_people_change(answer: Any) -> None:
     app, order = App("app"), []
 
     @app.controller(ConfigMap, limiter=lambda: ItemExponential(first=1.0))
-    async def fails_once(cm: ConfigMap, ctx: Context) -> None:
+    async def again_once(cm: ConfigMap, ctx: Context) -> Any:
         order.append(ctx.name)
         if order == ["old"]:
-            raise OSError("no")
+            return fail(answer) if isinstance(answer, OSError) else answer
         await asyncio.sleep(5)
+        return None
 
     server = with_objects("old")
-    async with working(app, server):  # old fails
+    async with working(app, server):
         server.put(config_map("first"))
         await asyncio.sleep(3)  # old is ready again, while first is worked on
         server.put(config_map("second"))

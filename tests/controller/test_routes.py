@@ -76,6 +76,7 @@ async def test_causes_say_what_changed() -> None:
             ({"metadata": {"annotations": {"a": "b"}}}, "annotations"),
             ({"metadata": {"finalizers": ["example.com/wait"]}}, "metadata"),
             ({"spec": {"nodeName": "n2"}, "metadata": {"labels": {"a": "c"}}}, "spec, labels"),
+            ({"spec": {"nodeName": "n3"}, "metadata": {"deletionTimestamp": "2025-01-01T00:00:00Z"}}, "spec, metadata"),
             ({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}, "metadata"),
         ]:
             server.put(merged(server.get("pods", "default/a"), change))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from tests.cache.samples import Obj, config_map, merged, virtual
 from tests.controller.apiserver import ApiServer, of_kind
 from tests.controller.working import working
@@ -160,6 +161,59 @@ async def test_what_was_deleted_is_made_again_and_a_namesake_is_not_taken_for_it
         server.put(of_kind("apps/v1", "Deployment", "web", spec=mine["spec"]))  # the same, by somebody else
         await asyncio.sleep(1)
         assert server.get("deployments", "default/web")["metadata"]["ownerReferences"]
+
+
+def remembered(controllers: Any) -> int:
+    return sum(len(reconciler._around.writer.applied) for _, reconciler in controllers._reconcilers)
+
+
+@virtual
+async def test_what_is_gone_is_not_remembered() -> None:
+    app, server = App("app"), serving()
+    site(app)
+    async with working(app, server) as controllers:
+        assert remembered(controllers) == 3
+        server.delete("default/site", "configmaps")
+        await asyncio.sleep(1)
+        for plural in ("services", "deployments"):
+            server.delete("default/web", plural)
+        server.delete("default/said", "configmaps")
+        await asyncio.sleep(1)
+        assert remembered(controllers) == 0
+
+
+@virtual
+async def test_a_status_that_was_so_before_we_came_makes_no_request() -> None:
+    app, server = App("app"), ApiServer(Deployment)
+
+    @app.controller(Deployment)
+    async def report(d: Deployment, ctx: Context) -> None:
+        await ctx.patch_status(replicas=3, collision_count=None)
+
+    server.put(of_kind("apps/v1", "Deployment", "web", status={"replicas": 3, "observedGeneration": 1}))
+    async with working(app, server):
+        assert server.writes == []
+
+
+@virtual
+async def test_a_status_is_not_written_to_a_namesake(caplog: pytest.LogCaptureFixture) -> None:
+    for seen in (False, True):
+        app, server = App("app"), ApiServer(Deployment)
+
+        @app.controller(Deployment)
+        async def report(d: Deployment, ctx: Context, server: ApiServer = server, seen: bool = seen) -> None:
+            if d.metadata.uid == "uid-1":
+                server.delete(ctx.key, "deployments")
+                server.put(of_kind("apps/v1", "Deployment", "web"))
+                if seen:
+                    await asyncio.sleep(1)
+                await ctx.patch_status(replicas=3)
+
+        server.put(of_kind("apps/v1", "Deployment", "web"))
+        async with working(app, server):
+            await asyncio.sleep(10)
+            assert "status" not in server.get("deployments", "default/web")
+            assert len(server.writes) == (0 if seen else 1)  # which was refused
 
 
 @virtual

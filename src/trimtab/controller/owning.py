@@ -85,8 +85,6 @@ async def _remove(entry: Cached[Any], writer: Writer) -> None:
     except NotFound:
         return
     managers = {each.manager for each in partial.metadata.managed_fields}
-    if partial.metadata.uid != entry.uid:
-        return
     if managers and writer.client.field_manager not in managers:
         writer.leave_alone(entry.uid)
         return

@@ -12,7 +12,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trimtab.packing import PLAIN, Codec, Family, Packer
+from trimtab.packing import PLAIN, Codec, Family, Packer, Siblings
 
 WORDS = [f"{a}-{b}" for a in ("image", "volume", "probe", "policy", "label", "zone") for b in range(30)]
 
@@ -44,10 +44,18 @@ def read(codec: Codec, packed: bytes) -> bytes:
 
 def trained(shape: str = "pod") -> Packer:
     packer = Packer()
-    for number in range(100):
+    for number in range(50):
         packer.pack(like(shape, number))
     assert packer.trained == 1
     return packer
+
+
+def family_of(packer: Packer, first: bytes) -> tuple[Siblings, Family]:
+    """A family that begins with this object."""
+    siblings = Siblings()
+    packer.pack(first, siblings)
+    assert siblings.family is not None
+    return siblings, siblings.family
 
 
 @settings(max_examples=30, deadline=None)
@@ -62,15 +70,15 @@ def trained(shape: str = "pod") -> Packer:
 )
 def test_what_was_packed_in_any_way_comes_back_as_it_was(objects: list[dict[str, object]], space: str) -> None:
     fresh, ready = Packer(), trained()
-    family = ready.family(like("pod", 1))
-    assert family is not None
+    siblings, _ = family_of(ready, like("pod", 1))
     for obj in objects:
         for data in (json.dumps(obj).encode(), (space + json.dumps(obj, ensure_ascii=False)).encode(errors="replace")):
-            for packed, codec in (fresh.pack(data), ready.pack(data), ready.pack_beside(family, data)):
+            own = Siblings()
+            ways = (fresh.pack(data), ready.pack(data), ready.pack(data, siblings), ready.pack(data, own))
+            for packed, codec in ways:
                 assert read(codec, packed) == data
-            own = ready.family(data)
-            assert (own is None) == (len(data) < 512)
-            assert own is None or own.sample().as_bytes() == data
+            assert (own.family is None) == (len(data) < 512)
+            assert own.family is None or own.family.sample().as_bytes() == data
 
 
 def test_small_objects_stay_as_they_are() -> None:
@@ -78,19 +86,21 @@ def test_small_objects_stay_as_they_are() -> None:
     small = like("pod", 1, size=100)
     assert len(small) < 512
     assert packer.pack(small) == (small, PLAIN)
-    assert packer.family(small) is None
+    siblings = Siblings()
+    assert packer.pack(small, siblings) == (small, PLAIN)
+    assert siblings.family is None
 
 
 def test_a_dictionary_is_trained_from_the_first_objects() -> None:
     packer = Packer()
-    for number in range(99):
+    for number in range(49):
         data = like("pod", number)
         assert packer.pack(data) == (data, PLAIN)
     assert packer.trained == 0
-    packed, codec = packer.pack(like("pod", 99))
+    packed, codec = packer.pack(like("pod", 49))
     assert packer.trained == 1
     assert codec is not PLAIN
-    assert len(packed) < len(like("pod", 99)) // 10
+    assert len(packed) < len(like("pod", 49)) // 10
     assert packer._samples == []
 
 
@@ -133,11 +143,9 @@ def test_a_list_that_comes_sorted_trains_with_samples_from_all_over_it() -> None
 def test_unlike_objects_stay_plain() -> None:
     packer = trained()
     assert packer.pack(noise(1)) == (noise(1), PLAIN)
-    family = packer.family(like("pod", 1))
-    assert family is not None
-    assert packer.pack_beside(family, noise(1)) == (noise(1), PLAIN)
-    strange = packer.family(noise(2))
-    assert strange is not None
+    siblings, _ = family_of(packer, like("pod", 1))
+    assert packer.pack(noise(1), siblings) == (noise(1), PLAIN)
+    _, strange = family_of(packer, noise(2))
     assert strange.sample().as_bytes() == noise(2)
 
 
@@ -150,30 +158,44 @@ def test_objects_that_no_dictionary_can_be_made_of_stay_plain(monkeypatch: pytes
     for number in range(300):
         assert packer.pack(like("pod", number)) == (like("pod", number), PLAIN)
     assert packer.trained == 0
-    assert len(packer._samples) < 100, "samples are let go of"
+    assert len(packer._samples) < 50, "samples are let go of"
 
 
-def test_siblings_are_kept_as_what_tells_them_apart() -> None:
-    packer = trained()
-    family = packer.family(like("set", 0, size=8000))
+def test_siblings_are_kept_as_what_tells_them_from_the_first() -> None:
+    packer, siblings = trained(), Siblings()
+    first, _ = packer.pack(like("set", 0, size=8000), siblings)
+    family = siblings.family
     assert family is not None
+    assert family._sample is first, "the one they are compared with is kept once"
     for number in range(1, 50):
         data = like("set", number, size=8000)
-        packed, codec = packer.pack_beside(family, data)
+        packed, codec = packer.pack(data, siblings)
         assert codec is family
         assert len(packed) < 100
         assert read(codec, packed) == data
-    assert len(family._sample) < len(like("set", 0, size=8000)), "the one they are compared with is packed too"
+
+
+def test_siblings_that_have_grown_are_compared_with_one_of_their_size() -> None:
+    """A Pod is first seen without a status."""
+    packer = trained()
+    siblings, young = family_of(packer, like("pod", 0))
+    grown = [like("pod", n)[:-1] + b',"status":' + common("status", 2000).encode() + b"}" for n in range(3)]
+    packed, codec = packer.pack(grown[0], siblings)
+    assert siblings.family is not young
+    for data in grown[1:]:
+        packed, codec = packer.pack(data, siblings)
+        assert codec is siblings.family
+        assert len(packed) < 100
+        assert read(codec, packed) == data
 
 
 @pytest.mark.parametrize("size", [600, 2000, 20_000, 200_000])
 def test_what_is_kept_has_no_spare_room(size: int) -> None:
     """zstandard reserves room for the worst case, and that stays with its result."""
     packer = trained()
-    family = packer.family(like("set", 0, size))
-    assert family is not None
+    siblings, _ = family_of(packer, like("set", 0, size))
     data = like("set", 1, size)
-    for packed, codec in (packer.pack(data), packer.pack_beside(family, data), (family._sample, family)):
+    for packed, codec in (packer.pack(data), packer.pack(data, siblings)):
         assert codec is not PLAIN
         assert sys.getsizeof(packed) == sys.getsizeof(b"") + len(packed)
 
@@ -182,16 +204,15 @@ def test_few_families_are_ready_at_a_time_and_what_was_packed_beside_others_can_
     packer = trained()
     kept: list[tuple[bytes, Family, bytes]] = []
     for number in range(50):
-        family = packer.family(like(f"set {number}", 0))
-        assert family is not None
+        siblings, family = family_of(packer, like(f"set {number}", 0))
         data = like(f"set {number}", 1)
-        packed, codec = packer.pack_beside(family, data)
+        packed, codec = packer.pack(data, siblings)
         assert codec is family
         kept.append((packed, family, data))
     for packed, family, data in kept:
         assert read(family, packed) == data
         assert family.pack(data) == packed
-    assert len(packer._live._compress) == len(packer._live._decompress) == 8
+    assert len(packer._live._compress) == len(packer._live._decompress) == 3
 
 
 def test_the_families_that_were_met_last_stay_ready(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,13 +220,25 @@ def test_the_families_that_were_met_last_stay_ready(monkeypatch: pytest.MonkeyPa
     sample = Family.sample
     monkeypatch.setattr(Family, "sample", lambda self: made.append(self) or sample(self))
     packer = trained()
-    families = [packer.family(like(f"set {number}", 0)) for number in range(20)]
+    families = [family_of(packer, like(f"set {number}", 0))[1] for number in range(20)]
     for family in families[1:]:
         for each in (families[0], family, families[0]):
-            assert each is not None
-            packed, _ = packer.pack_beside(each, like("set 0", 1))
-            each.unpack(bytes(bytearray(packed)))
+            each.unpack(bytes(bytearray(each.pack(like("set 0", 1)))))
     assert len(made) == 2 * 20  # each of them once for either way
+
+
+def test_a_family_is_made_ready_for_those_of_its_members_that_come_together() -> None:
+    """For one that comes alone that would take longer than all else: it goes by the dictionary of its kind."""
+    packer = trained()
+    families = [family_of(packer, like(f"set {number}", 0)) for number in range(20)]
+    siblings, family = families[0]
+    packed, codec = packer.pack(like("set 0", 1), siblings)
+    assert codec is not family
+    assert not packer._live._compress
+    assert read(codec, packed) == like("set 0", 1)
+    for number in range(2, 5):
+        assert packer.pack(like("set 0", number), siblings)[1] is family
+    assert len(packer._live._lately) == 8
 
 
 def test_what_was_packed_last_is_at_hand_as_it_was() -> None:
@@ -214,9 +247,8 @@ def test_what_was_packed_last_is_at_hand_as_it_was() -> None:
     data = like("pod", 1)
     packed, codec = packer.pack(data)
     assert codec.unpack(packed) is data
-    family = packer.family(data)
-    assert family is not None
-    beside, _ = packer.pack_beside(family, like("pod", 2))
+    siblings, family = family_of(packer, data)
+    beside, _ = packer.pack(like("pod", 2), siblings)
     assert family.unpack(beside) is family.unpack(beside)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from itertools import count
 from typing import Any
 
@@ -197,3 +198,30 @@ async def test_it_can_be_cancelled_in_the_middle() -> None:
         await asyncio.wait([task])
         assert task.cancelled()
         assert handler.failures == 0
+
+
+@virtual
+async def test_what_it_was_told_is_let_go_of() -> None:
+    handler = Handler[Pod]("h", lambda *_: None, None, None)
+    changes = added("a", "b")
+    held = sys.getrefcount(changes)
+    async with Running(handler):
+        handler.tell(changes, initial=True)
+        await asyncio.sleep(1)
+        assert (handler.told, sys.getrefcount(changes)) == (2, held)
+
+
+@virtual
+async def test_one_that_is_stopped_by_its_own_function_is_told_nothing_more() -> None:
+    told: list[str] = []
+
+    def stop(obj: Cached[Pod], initial: bool) -> None:
+        told.append(obj.name)
+        handler.stop()
+
+    handler = Handler[Pod]("h", stop, None, None)
+    async with Running(handler):
+        handler.tell(added("a", "b"), initial=True)
+        await asyncio.sleep(1)
+    assert told == ["a"]
+    assert (handler.backlog, handler.initial_told) == (0, True)

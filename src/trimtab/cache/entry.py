@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+import sys
+from typing import Any, Final, Generic, TypeVar, cast
 
 import msgspec
 
@@ -11,10 +12,7 @@ from trimtab.kube.base import Struct
 from trimtab.kube.frozen import FrozenDict, frozen
 from trimtab.kube.meta.v1 import ObjectMeta, OwnerReference
 from trimtab.kube.wire import K, decode
-from trimtab.packing import Codec
-
-if TYPE_CHECKING:
-    from trimtab.packing import Family
+from trimtab.packing import Codec, Siblings
 
 NOTHING: Final = (b"", b"null", b"{}", b"[]")
 """How JSON says that there are none."""
@@ -33,7 +31,8 @@ class Labels(FrozenDict[str]):
     __slots__ = ("namespace", "raw")
 
     def __init__(self, namespace: str, raw: bytes) -> None:
-        super().__init__(() if raw in NOTHING else _decode_labels(raw))
+        pairs = () if raw in NOTHING else _decode_labels(raw).items()
+        super().__init__((sys.intern(key), sys.intern(value)) for key, value in pairs)  # groups share most of them
         self.namespace = namespace
         self.raw = raw
 
@@ -41,13 +40,12 @@ class Labels(FrozenDict[str]):
 class Owner:
     """The controller that several objects have in common."""
 
-    __slots__ = ("family", "met", "raw", "reference")
+    __slots__ = ("raw", "reference", "siblings")
 
     def __init__(self, reference: OwnerReference, raw: bytes) -> None:
         self.reference = reference
         self.raw = raw
-        self.met = False  # with one object at least: the next one is a sibling
-        self.family: Family | None = None
+        self.siblings = Siblings()
 
 
 class _Metadata(Struct):

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Generic, TypeAlias
 
 import msgspec
@@ -31,11 +32,12 @@ SILENCE = 75.0
 """Seconds after which a silent watch is cut and resumed. Bookmarks come each minute, where a kind has them and where
 there is progress to tell of; resuming a watch that was merely quiet costs one small request."""
 
-_BURST = 0.003  # seconds: reads that follow each other so closely are worth collecting
-_REST = 0.005  # seconds for which events are collected then, which is how much later the first of them is seen
+_CLOSE = 0.02  # seconds: reads that follow each other so closely come thick and fast
+_FEW = 8  # of them in a row are read as they come: what few do to each other should not take longer for our sake
+_REST = 0.02  # seconds for which events are collected after that, which is how much later the first of them is seen
 _LOADING_REST = 0.01
 _CHANGES = ("ADDED", "MODIFIED", "DELETED")
-_LARGE = 64 << 10  # bytes: there is nothing to be won by collecting more
+_LARGE = 256 << 10  # bytes: there is nothing to be won by collecting more
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,8 @@ class Feed(Generic[K]):
         self._clock = clock
         self._silence = silence
         self._incoming: dict[str, Cached[K]] = {}
-        self._read_at = 0.0
+        self._read_at = -inf
+        self._in_a_row = 0  # reads that were close to each other
         self._rested = False
 
     @property
@@ -179,6 +182,7 @@ class Feed(Generic[K]):
                     if self._reflector.phase is Phase.NEEDS_STATE:
                         return
                     self._pace(lines, events)
+                    del lines  # not kept while nothing comes
             finally:
                 stands.cancel()
         self._reflector.closed()
@@ -244,10 +248,15 @@ class Feed(Generic[K]):
     def _pace(self, lines: list[bytes], events: Watch[Any]) -> None:
         """Where events come thick and fast, read them in batches: waking up for each costs more than the event."""
         last, self._read_at = self._read_at, self._clock()
-        burst = self._read_at - last < _BURST or (self._rested and len(lines) > 1)
-        self._rested = burst and sum(map(len, lines)) < _LARGE
+        if self._reflector.phase is Phase.STREAMING:
+            if sum(map(len, lines)) < _LARGE:
+                events.rest(_LOADING_REST)
+            return
+        thick = len(lines) > 1 if self._rested else self._read_at - last < _CLOSE
+        self._in_a_row = self._in_a_row + 1 if thick else 0
+        self._rested = self._in_a_row > _FEW and sum(map(len, lines)) < _LARGE
         if self._rested:
-            events.rest(_LOADING_REST if self._reflector.phase is Phase.STREAMING else _REST)
+            events.rest(_REST)
 
     def _heard(self) -> None:
         self.pulse.heard = self._clock()

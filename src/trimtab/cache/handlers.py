@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
@@ -41,8 +41,8 @@ OnDelete: TypeAlias = Callable[[Cached[K] | DeletedFinalStateUnknown[K]], Awaita
 class Handler(Generic[K]):
     """One who follows a kind: told of changes one by one and in order, whatever others do meanwhile.
 
-    `backlog` is how much it has not been told yet, `failures` how often it raised. What it raises is logged with the
-    key of the object, and the next change follows.
+    `backlog` is how much it has not been told yet, what it is being told included; `failures` is how often it raised.
+    What it raises is logged with the key of the object, and the next change follows.
     """
 
     def __init__(
@@ -53,23 +53,18 @@ class Handler(Generic[K]):
         on_delete: OnDelete[K] | None,
     ) -> None:
         self.name = name
+        self.backlog = 0
         self.failures = 0
         self.told = 0
         self._on_add = on_add
         self._on_update = on_update
         self._on_delete = on_delete
-        self._waiting: deque[tuple[Change[K], bool]] = deque()
+        self._waiting: deque[tuple[Sequence[Change[K]], bool]] = deque()
         self._initial = 0  # of those that wait, how many are of the first state
         self._wake = asyncio.Event()
         self._told_initial = asyncio.Event()
         self._told_initial.set()
-        self._busy = False
         self._stopped = False
-
-    @property
-    def backlog(self) -> int:
-        """Changes that it has not been told yet, the one that it is being told included."""
-        return len(self._waiting) + self._busy
 
     @property
     def initial_told(self) -> bool:
@@ -84,19 +79,18 @@ class Handler(Generic[K]):
         """Tell it nothing more, not even what waits."""
         self._stopped = True
         self._waiting.clear()
-        self._initial = 0
+        self.backlog = self._initial = 0
         self._told_initial.set()
 
-    def tell(self, changes: Iterable[Change[K]], *, initial: bool) -> None:
+    def tell(self, changes: Sequence[Change[K]], *, initial: bool) -> None:
         """Have it told."""
-        if self._stopped:
+        if self._stopped or not changes:
             return
-        before = len(self._waiting)
-        self._waiting.extend((change, initial) for change in changes)
+        self._waiting.append((changes, initial))
+        self.backlog += len(changes)
         if initial:
-            self._initial += len(self._waiting) - before
-            if self._initial:
-                self._told_initial.clear()
+            self._initial += len(changes)
+            self._told_initial.clear()
         self._wake.set()
 
     async def run(self) -> None:
@@ -105,14 +99,17 @@ class Handler(Generic[K]):
             await self._wake.wait()
             self._wake.clear()
             while self._waiting:
-                for _ in range(_AT_A_TIME):
-                    if self._waiting:
-                        await self._tell_next()
+                await self._tell_all(*self._waiting.popleft())
+
+    async def _tell_all(self, changes: Sequence[Change[K]], initial: bool) -> None:
+        for change in changes:
+            if self._stopped:
+                return
+            await self._tell(change, initial)
+            if self.told % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
 
-    async def _tell_next(self) -> None:
-        change, initial = self._waiting.popleft()
-        self._busy = True
+    async def _tell(self, change: Change[K], initial: bool) -> None:
         try:
             said = self._call(change, initial)
             if said is not None and inspect.isawaitable(said):
@@ -125,10 +122,10 @@ class Handler(Generic[K]):
         except Exception:  # noqa: BLE001  # a user's function: it may raise anything
             self._failed(change)
         finally:
-            self._busy = False
             self.told += 1
-            if initial and not self._stopped:
-                self._initial -= 1
+            if not self._stopped:
+                self.backlog -= 1
+                self._initial -= initial
                 if not self._initial:
                     self._told_initial.set()
 

@@ -37,12 +37,12 @@ class _Shared(Generic[P, K]):
         self._interned = {at: shared for at, shared in self._interned.items() if id(shared) in self._members}
 
     def _put(self, shared: P, entry: Cached[K]) -> None:
-        members = self._members.get(id(shared))
+        members = self._members.get(identity := id(shared))  # one number, kept in all places
         if members is None:
-            members = self._members[id(shared)] = {}
+            members = self._members[identity] = {}
             self._interned.setdefault(self._read_from(shared), shared)
             for index, key in self._places(shared):
-                index.setdefault(key, {})[id(shared)] = shared
+                index.setdefault(key, {})[identity] = shared
         members[entry.key] = entry
 
     def _remove(self, shared: P, entry: Cached[K]) -> None:

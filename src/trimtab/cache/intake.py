@@ -123,16 +123,7 @@ class Intake(Generic[K]):
         if not metadata.name or not metadata.resource_version:
             raise msgspec.ValidationError("it has no name or no resource version")
         owner = self._indexer.owners.intern(bytes(metadata.owner_references))
-        if owner is None:
-            packed, codec = self._packer.pack(data)
-        elif owner.family is not None:
-            packed, codec = self._packer.pack_beside(owner.family, data)
-        elif owner.met:
-            owner.family = self._packer.family(data)
-            packed, codec = self._packer.pack_beside(owner.family, data) if owner.family else self._packer.pack(data)
-        else:
-            owner.met = True
-            packed, codec = self._packer.pack(data)
+        packed, codec = self._packer.pack(data, owner.siblings if owner else None)
         return Cached(
             _key(metadata),
             metadata.resource_version,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Generic
+
+import msgspec
 
 from trimtab.cache.entry import Cached
 from trimtab.cache.indexes import Indexer, IndexFunction
@@ -12,8 +13,7 @@ from trimtab.kube.selectors import Selector
 from trimtab.kube.wire import K
 
 
-@dataclass(frozen=True, slots=True)
-class Change(Generic[K]):
+class Change(msgspec.Struct, Generic[K], frozen=True, gc=False):
     """What became of an object: added (no `old`), updated, or deleted (no `new`).
 
     `witnessed` is False for a deletion that nobody saw: the object was missing from a later list, or another stands

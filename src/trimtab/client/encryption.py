@@ -7,6 +7,7 @@ import ssl
 from typing import cast
 
 _RECORD = 16 << 10  # bytes: TLS has no larger ones, and a read gives one
+_PART = 32 << 10  # bytes given to OpenSSL at a time: it keeps room for the most that it ever was given
 
 
 class Encryption(asyncio.Protocol):
@@ -62,9 +63,12 @@ class Encryption(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Something came."""
-        self._incoming.write(data)
-        if self._established or self._shake_hands():
-            self._read()
+        for start in range(0, len(data), _PART):
+            self._incoming.write(data if len(data) <= _PART else memoryview(data)[start : start + _PART])
+            if self._established or self._shake_hands():
+                self._read()
+            if self._ended:
+                return
 
     def connection_lost(self, exc: Exception | None) -> None:
         """TCP is gone."""
@@ -97,6 +101,9 @@ class Encryption(asyncio.Protocol):
         try:
             while data := read(_RECORD):
                 deliver(data)
+                if not self._incoming.pending and not self._tls.pending():
+                    self._flush()
+                    return  # cheaper than to be told so by an exception
         except ssl.SSLWantReadError:
             self._flush()  # an answer to a new key, for one
         except ssl.SSLError as error:

@@ -1,12 +1,14 @@
-"""`python -m bench CONTEST …` (client, informer, queue): run a contest and print its table.
+"""`python -m bench CONTEST …` (client, informer, queue, reconcile): run a contest and print its table.
 
-`python -m bench informer --json …` takes part in one instead: it syncs an informer and prints what that took.
+`python -m bench informer --json …` and `python -m bench reconcile --json …` take part in one instead: they do the work
+and print what it took.
 """
 
 import os
 import sys
 
-from bench.informer import program
+from bench.informer import program as informer
+from bench.reconcile import program as reconcile
 from trimtab.errors import TrimtabError
 
 
@@ -14,10 +16,11 @@ def main() -> int:
     """Run what is asked for."""
     arguments = sys.argv[1:] or ["client"]
     try:
-        if program.asked_for(arguments):
-            program.main(arguments[1:])
-            sys.stdout.flush()
-            os._exit(0)  # all is said; threads and connections that still watch need no farewell
+        for program in (informer, reconcile):
+            if program.asked_for(arguments):
+                program.main(arguments[1:])
+                sys.stdout.flush()
+                os._exit(0)  # all is said; threads and connections that still watch need no farewell
         from bench import contest  # noqa: PLC0415 (a contestant goes without all that it imports)
 
         return contest.main(arguments)

@@ -15,11 +15,12 @@ from bench.harness import BenchError, compete
 from bench.informer import contest as informer
 from bench.machine import Machine, look_around
 from bench.place import Place
+from bench.reconcile import contest as reconcile
 from bench.report import Section, section
 from bench.table import as_markdown, as_text
 from trimtab.testing.control_plane import ControlPlane
 
-_CONTESTS = {"client": client, "informer": informer, "queue": workqueue}
+_CONTESTS = {"client": client, "informer": informer, "queue": workqueue, "reconcile": reconcile}
 
 
 class Report(msgspec.Struct):

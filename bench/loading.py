@@ -51,6 +51,22 @@ async def collection_size(kubeconfig: str, path: str) -> int:
         return sum([len(part) async for part in answer.content.iter_any()])
 
 
+async def collection_count(kubeconfig: str, path: str) -> int:
+    """Count the objects of a collection."""
+    async with open_session(kubeconfig) as (session, server), session.get(f"{server}{path}?limit=1") as answer:
+        page = await answer.json()
+    return len(page["items"]) + int(page["metadata"].get("remainingItemCount", 0))
+
+
+async def fill(kubeconfig: str, namespace: str, population: Iterable[Made]) -> int:
+    """Put objects into a namespace that is there, and say how many."""
+    made = list(population)
+    async with open_session(kubeconfig) as (session, server):
+        loader = _Loader(session, f"{server}/api/v1/namespaces")
+        await gather((loader.add(namespace, one) for one in made), _IN_FLIGHT)
+    return len(made)
+
+
 async def gather(work: Iterable[Coroutine[Any, Any, None]], in_flight: int) -> None:
     """Run them all, so many at a time; one that fails ends the others."""
     waiting = iter(work)

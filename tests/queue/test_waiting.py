@@ -39,10 +39,10 @@ class Served:
 async def test_workers_are_woken_when_something_is_ready() -> None:
     served = Served(3, works=1.0)
     await asyncio.sleep(1)
-    served.queue.add_after("later", 20)
-    served.queue.add_after("soon", 2)
     served.queue.add("now")
     served.queue.add("now, too")
+    served.queue.add_after("later", 20)
+    served.queue.add_after("soon", 2)
     await asyncio.sleep(5)
     served.queue.add("later still")
     await asyncio.sleep(30)
@@ -72,9 +72,9 @@ async def test_a_worker_that_goes_while_it_is_woken_leaves_the_key_to_another() 
     assert served.given == [(1, "a")]
     await asyncio.wait(served.workers[:1])
     served.workers[1].cancel()  # it waits and was not woken
+    served.queue.add("b")  # before it knows that it is to go
     await asyncio.wait(served.workers)
     assert served.queue.listener is None
-    served.queue.add("b")
     assert (await served.waiting.get()) is not None
 
 

@@ -33,8 +33,9 @@ type job struct {
 
 // others are the contests that are not the client's.
 var others = map[string]func(context.Context, []string) error{
-	"informer": runInformer,
-	"queue":    runQueue,
+	"informer":  runInformer,
+	"queue":     runQueue,
+	"reconcile": runReconcile,
 }
 
 func main() {

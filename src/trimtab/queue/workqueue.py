@@ -274,4 +274,4 @@ class WorkQueue:
 def _valid(entry: tuple[float, int, Item]) -> bool:
     """Whether the key still waits for this moment: not for an earlier one, and not ready since."""
     ready_at, _, item = entry
-    return item.delayed and item.ready_at == ready_at
+    return item.ready_at == ready_at

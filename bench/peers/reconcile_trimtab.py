@@ -8,10 +8,9 @@ from bench.reconcile.job import WORKED_ON, Job
 from bench.reconcile.settling import Settling
 from bench.work import in_loop
 from trimtab import App, Context
-from trimtab.cache import Informers
-from trimtab.client import Client, MergePatch, load_config
-from trimtab.controller import Controllers
+from trimtab.client import MergePatch, load_config
 from trimtab.kube.core.v1 import ConfigMap
+from trimtab.manager import Manager
 
 
 def run(job: Job) -> Cost:
@@ -34,15 +33,16 @@ def _app(job: Job, settling: Settling) -> App:
 
 
 async def _manage(job: Job, settling: Settling) -> Cost:
-    finished = asyncio.Event()
-    settling.finished = finished.set
+    stopping = asyncio.Event()
+    costs: list[Cost] = []
     meter = Meter.start()
-    async with Client(load_config(job.kubeconfig)) as client, Informers(client) as informers:
-        controllers = Controllers(_app(job, settling), informers, namespaces=[job.namespace])
-        controllers.start()
-        running = asyncio.create_task(controllers.run())
-        await finished.wait()
-        cost = meter.stop(settling.wanted, f"trimtab {version('trimtab')}")
-        controllers.stop()
-        await running
-        return cost
+
+    def finished() -> None:
+        costs.append(meter.stop(settling.wanted, f"trimtab {version('trimtab')}"))
+        stopping.set()
+
+    settling.finished = finished
+    config = load_config(job.kubeconfig)
+    # Like controller-runtime's here: its metrics are counted, and not served.
+    await Manager(_app(job, settling), config, namespaces=[job.namespace], listen=False).run(stopping)
+    return costs[0]

@@ -43,23 +43,24 @@ async def scenarios(options: argparse.Namespace, place: Place) -> list[Scenario]
     modes = options.modes.split(",")
     if unknown := set(modes) - set(MODES):
         raise BenchError(f"--modes has {', '.join(sorted(unknown))}; there is {', '.join(MODES)}")
-    return [_scenario(mode, options, place, go) for mode in modes]
+    return [scenario(mode, options.workers, options.objects, place, go) for mode in modes]
 
 
-def _scenario(mode: str, options: argparse.Namespace, place: Place, go: str) -> Scenario:
-    title = _TITLES[mode].format(options.objects)
+def scenario(mode: str, workers: int, objects: int, place: Place, go: str) -> Scenario:
+    """Say what is measured in one mode."""
+    title = _TITLES[mode].format(objects)
     questions = [Question(mode, title, "object", _REACHES[mode])]
     if mode == "patch":
         questions.append(Question(f"{mode} wall", title, "run", _WALL_REACHES, measure="wall seconds"))
-    where = ("--kubeconfig", place.kubeconfig, "--namespace", place.namespace, "--objects", str(options.objects))
-    asked = ("--mode", mode, "--workers", str(options.workers), *where)
+    where = ("--kubeconfig", place.kubeconfig, "--namespace", place.namespace, "--objects", str(objects))
+    asked = ("--mode", mode, "--workers", str(workers), *where)
     contestants = (
         Contestant(_GO, (go, "reconcile", *asked)),
         Contestant(_KOPF, (*_python("kopf"), *asked)),
         Contestant("trimtab", (*_python("trimtab"), *asked), ours=True),
         Contestant("trimtab + uvloop", (*_python("trimtab"), "--uvloop", *asked), ours=True),
     )
-    return Scenario(mode, tuple(questions), contestants, _run(mode, options.objects))
+    return Scenario(mode, tuple(questions), contestants, _run(mode, objects))
 
 
 def _run(mode: str, objects: int) -> Callable[[Contestant], Awaitable[Answers]]:

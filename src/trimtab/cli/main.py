@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from trimtab import __version__
+from trimtab.cli.run import RunCommand, Seconds, Several, own_option, start
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -28,3 +30,37 @@ def check(kubeconfig: Path | None, context: str | None) -> None:
     from trimtab.client.program import run
 
     click.echo(run(reach(kubeconfig, context)))
+
+
+@main.command(cls=RunCommand)
+@click.argument("apps", nargs=-1, required=True, metavar="APP...")
+@own_option("--kubeconfig", type=click.Path(path_type=Path), help="The kubeconfig file; else as `trimtab check`.")
+@own_option("--context", help="The context in it. Default: the current one.")
+@own_option(
+    "--namespace", "-n", multiple=True, type=Several(), help="Work in this namespace; may be given several times."
+)
+@own_option("--leader-elect/--no-leader-elect", help="Work only while holding a Lease; others stand by.")
+@own_option("--lease-name", help="Of the Lease. Default: the names of the apps.")
+@own_option("--lease-namespace", help="Where the Lease is. Default: the namespace of the context, or of the Pod.")
+@own_option("--lease-duration", type=Seconds(), default=15.0, show_default=True, help="For how long it is held.")
+@own_option("--renew-deadline", type=Seconds(), default=10.0, show_default=True, help="A leader gives up after that.")
+@own_option("--retry-period", type=Seconds(), default=2.0, show_default=True, help="Between two tries.")
+@own_option("--listen", help="For health and metrics: HOST:PORT, :PORT or off. Default: 127.0.0.1:8080, if free.")
+@own_option("--log-format", type=click.Choice(["json", "console"]), help="Default: console on a terminal, else json.")
+@own_option(
+    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
+    help="What is logged.",
+)  # fmt: skip
+@own_option("--workers", multiple=True, type=Several(), help="How many a controller has: NUMBER or NAME=NUMBER.")
+@own_option(
+    "--grace", type=Seconds(), default=30.0, show_default=True, help="For what is at work to finish, at the end."
+)
+@own_option("--sync-timeout", type=Seconds(), default=120.0, show_default=True, help="For the caches to be read.")
+@click.pass_context
+def run(ctx: click.Context, **given: Any) -> None:
+    """Run controllers until Ctrl-C or SIGTERM; a second one ends it at once.
+
+    An APP is a file (app.py), a module (package.module), one of several in those (app.py:name), or the name of one that
+    comes with Trimtab (curl-me-that). It may have options of its own, which `trimtab run APP --help` shows.
+    """
+    start(ctx, given)

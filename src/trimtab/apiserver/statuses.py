@@ -29,6 +29,7 @@ class Refused(TrimtabError):
         causes: Sequence[Cause] = (),
         retry_after: int = 0,
         continue_: str = "",
+        empty_details: bool = False,
     ) -> None:
         super().__init__(message)
         self.reason: Reason = reason
@@ -41,6 +42,7 @@ class Refused(TrimtabError):
         self.causes = tuple(causes)
         self.retry_after = retry_after
         self.continue_ = continue_
+        self.empty_details = empty_details
 
     def body(self) -> dict[str, Any]:
         """The Status."""
@@ -60,7 +62,7 @@ class Refused(TrimtabError):
             "message": self.message,
             "reason": self.reason,
         }
-        if given := {key: value for key, value in details.items() if value}:
+        if (given := {key: value for key, value in details.items() if value}) or self.empty_details:
             status["details"] = given
         status["code"] = self.code
         return status
@@ -106,21 +108,19 @@ def not_found(plural: str, group: str, name: str) -> Refused:
 
 
 def no_such_resource() -> Refused:
-    """There is no such kind here, as clients are told whose kinds have gone."""
-    cause = Cause("UnexpectedServerResponse", "404 page not found")
-    return Refused("NotFound", "the server could not find the requested resource", causes=[cause])
+    """There is no such kind here."""
+    return Refused("NotFound", "the server could not find the requested resource", empty_details=True)
 
 
-def method_not_allowed(verb: str) -> Refused:
+def method_not_allowed() -> Refused:
     """The kind has no such verb."""
-    return Refused("MethodNotAllowed", f"{verb} is not supported on resources of kind")
+    message = "the server does not allow this method on the requested resource"
+    return Refused("MethodNotAllowed", message, empty_details=True)
 
 
 def not_acceptable(types: Sequence[str]) -> Refused:
     """No form in which we answer is one that was asked for."""
-    return Refused(
-        "NotAcceptable", "only the following media types are accepted: " + ", ".join(types), code=CODES["NotAcceptable"]
-    )
+    return Refused("NotAcceptable", "only the following media types are accepted: " + ", ".join(types))
 
 
 def unsupported_media_type(types: Sequence[str]) -> Refused:
@@ -166,7 +166,7 @@ def expired(message: str, continue_: str = "") -> Refused:
 def version_too_large(wanted: int, current: int) -> Refused:
     """A state was asked for that is not there yet."""
     cause = Cause("ResourceVersionTooLarge", "Too large resource version")
-    message = f"Too large resource version: {wanted}, current: {current}"
+    message = f"Timeout: Too large resource version: {wanted}, current: {current}"
     return Refused("Timeout", message, causes=[cause], retry_after=1)
 
 

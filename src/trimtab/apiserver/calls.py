@@ -1,0 +1,52 @@
+"""One request on its way through the server, and the places where others may have a say in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from trimtab.apiserver.messages import User
+from trimtab.apiserver.options import WriteOptions
+from trimtab.apiserver.routing import Target
+
+Json: TypeAlias = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Call:
+    """A request of which it is known what it is about, and who asks."""
+
+    target: Target
+    user: User
+    options: WriteOptions = field(default_factory=WriteOptions)
+    manager: str = ""  # under whose name fields are written that say of no other
+    warnings: list[str] = field(default_factory=list[str])
+
+
+class Authorizer(Protocol):
+    """Says who may do what."""
+
+    def check(self, user: User, target: Target) -> None:
+        """Raise Refused unless they may."""
+        ...
+
+
+class Admission(Protocol):
+    """May change or refuse what is about to be written. It may be asked more than once for one request."""
+
+    async def mutate(self, call: Call, operation: str, new: Json | None, old: Json | None) -> Json | None:
+        """What is to be written instead."""
+        ...
+
+    async def validate(self, call: Call, operation: str, new: Json | None, old: Json | None) -> None:
+        """Raise Refused unless it may be written."""
+        ...
+
+
+class ManagedFields(Protocol):
+    """Keeps the books on who set which field."""
+
+    def record(self, call: Call, before: Json | None, after: Json, now: str) -> Sequence[Json]:
+        """The entries after a write that was no apply."""
+        ...

@@ -1,0 +1,208 @@
+"""The station that makes of a body what Kubernetes' own types hold: what they have no field for is dropped and told of,
+what is of another type is refused, and what is always there is there."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any, Final, TypeAlias, cast
+
+import msgspec
+
+from trimtab.apiserver.causes import quoted
+from trimtab.apiserver.facts import Schema
+from trimtab.apiserver.reading import json_type
+from trimtab.kube.invalid import InvalidValueError
+from trimtab.kube.quantity import Quantity
+from trimtab.kube.timestamps import format_micro_time, format_time, parse_micro_time, parse_time
+
+Json: TypeAlias = dict[str, Any]
+
+_QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+_TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
+_MICRO_TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime"
+_INT_OR_STRING: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+_BOUNDS: Final = {"int32": 2**31, "int64": 2**63, "": 2**63}
+_GO_SCALARS: Final = {"boolean": "bool", "string": "string", "integer": "int64", "number": "float64"}
+_ZEROS: Final[dict[str, Any]] = {"string": "", "boolean": False, "integer": 0, "number": 0}
+
+
+class Mistyped(Exception):
+    """A value of another type than its field, in the words of Go."""
+
+
+def conform(schema: Schema, obj: Json, *, fill: bool = True) -> tuple[Json, list[str]]:
+    """The object as its type holds it, and the fields that it has no place for. Raises Mistyped.
+
+    With `fill`, what is always there is there; without, as for a patch, only what was given.
+    """
+    reader = _Conforming(fill=fill)
+    return reader.struct(schema, obj, "", ""), reader.unknown
+
+
+class _Conforming:
+    def __init__(self, *, fill: bool) -> None:
+        self.unknown: list[str] = []
+        self._fill = fill
+
+    def struct(self, schema: Schema, value: Json, path: str, go_path: str) -> Json:
+        """A struct: its fields are known."""
+        made: Json = {}
+        fields = schema.fields
+        for key, item in value.items():
+            field = fields.get(key)
+            if field is None:
+                self.unknown.append(f"unknown field {quoted(f'{path}.{key}' if path else key)}")
+            elif item is not None:
+                where = f"{path}.{key}" if path else key
+                go_where = f"{go_path}.{key}" if go_path else key
+                read = self._value(field, item, where, go_where, schema)
+                if read not in ({}, []) or key in schema.required or field.fields or _is_free(field):
+                    made[key] = read
+        if self._fill:
+            self._fill_in(schema, made)
+        return made
+
+    def _fill_in(self, schema: Schema, made: Json) -> None:
+        for key, field in schema.fields.items():
+            if key in made:
+                continue
+            default = field.default
+            if default is msgspec.UNSET:
+                if key in schema.required and (field.type == "array" or field.values is not None):
+                    made[key] = None
+            elif isinstance(default, dict):
+                if field.fields:
+                    made[key] = self.struct(field, {}, "", "")
+            else:
+                made[key] = default
+
+    def _value(self, schema: Schema, value: Any, path: str, go_path: str, parent: Schema) -> Any:
+        special = _SPECIAL.get(schema.name)
+        if special is not None:
+            return special(value)
+        if schema.is_map and schema.is_list:
+            return value  # anything
+        if schema.is_map:
+            return self._map(schema, value, path, go_path, parent)
+        if schema.is_list:
+            if not isinstance(value, list):
+                raise _mistyped(value, parent, go_path, _go_type(schema))
+            items = cast("list[Any]", value)
+            return [self._item(schema.items, item, f"{path}[{i}]", go_path, parent) for i, item in enumerate(items)]
+        return _scalar(schema, value, go_path, parent)
+
+    def _map(self, schema: Schema, value: Any, path: str, go_path: str, parent: Schema) -> Any:
+        if not isinstance(value, dict):
+            raise _mistyped(value, parent, go_path, _go_type(schema))
+        given = cast("Json", value)
+        if schema.fields:
+            return self.struct(schema, given, path, go_path)
+        values = schema.values
+        if values is None or (values.is_map and values.is_list):
+            return given
+        return {key: self._item(values, item, f"{path}.{key}", go_path, parent) for key, item in given.items()}
+
+    def _item(self, schema: Schema, value: Any, path: str, go_path: str, parent: Schema) -> Any:
+        if value is None:  # Go leaves what it has made for it: nothing
+            if schema.fields:
+                return self.struct(schema, {}, path, go_path)
+            return _ZEROS.get(schema.type)
+        return self._value(schema, value, path, go_path, parent)
+
+
+def _is_free(schema: Schema) -> bool:
+    return schema.is_map and (schema.is_list or schema.preserve_unknown)
+
+
+def _scalar(schema: Schema, value: Any, go_path: str, parent: Schema) -> Any:
+    kind = schema.type
+    if kind == "string":
+        if not isinstance(value, str):
+            raise _mistyped(value, parent, go_path, "[]uint8" if schema.format == "byte" else "string")
+        return _base64(value) if schema.format == "byte" else value
+    if kind == "boolean":
+        if not isinstance(value, bool):
+            raise _mistyped(value, parent, go_path, "bool")
+        return value
+    if kind == "integer":
+        bound = _BOUNDS.get(schema.format, 2**63)
+        if isinstance(value, bool) or not isinstance(value, int) or not -bound <= value < bound:
+            shown = f"number {value}" if isinstance(value, int) and not isinstance(value, bool) else json_type(value)
+            raise Mistyped(_unmarshal(shown, parent, go_path, schema.format or "int64"))
+        return value
+    if kind == "number" and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise _mistyped(value, parent, go_path, "float64")
+    return value
+
+
+def _base64(value: str) -> str:
+    text = value.replace("\n", "").replace("\r", "")
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        at = next((i for i, char in enumerate(text) if char not in alphabet), len(text) // 4 * 4)
+        raise Mistyped(f"illegal base64 data at input byte {at}") from error
+    return text
+
+
+def _quantity(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise Mistyped(_NO_QUANTITY)
+    try:
+        return str(Quantity(str(value)))
+    except InvalidValueError as error:
+        raise Mistyped(_NO_QUANTITY) from error
+
+
+_NO_QUANTITY: Final = r"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+
+
+def _time(value: Any) -> Any:
+    try:
+        return format_time(parse_time(value))
+    except (InvalidValueError, TypeError) as error:
+        raise Mistyped(_no_time(value, "2006-01-02T15:04:05Z07:00")) from error
+
+
+def _micro_time(value: Any) -> Any:
+    try:
+        return format_micro_time(parse_micro_time(value))
+    except (InvalidValueError, TypeError) as error:
+        raise Mistyped(_no_time(value, "2006-01-02T15:04:05.000000Z07:00")) from error
+
+
+def _no_time(value: Any, layout: str) -> str:
+    if not isinstance(value, str):
+        return f"json: cannot unmarshal {json_type(value)} into Go value of type string"
+    return f'parsing time {quoted(value)} as "{layout}": cannot parse {quoted(value)} as "2006"'
+
+
+def _int_or_string(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise Mistyped(f"json: cannot unmarshal {json_type(value)} into Go value of type int32")
+    return value
+
+
+_SPECIAL: Final = {_QUANTITY: _quantity, _TIME: _time, _MICRO_TIME: _micro_time, _INT_OR_STRING: _int_or_string}
+
+
+def _mistyped(value: Any, parent: Schema, go_path: str, go_type: str) -> Mistyped:
+    return Mistyped(_unmarshal(json_type(value), parent, go_path, go_type))
+
+
+def _unmarshal(what: str, parent: Schema, go_path: str, go_type: str) -> str:
+    struct = parent.name.rpartition(".")[2]
+    return f"json: cannot unmarshal {what} into Go struct field {struct}.{go_path} of type {go_type}"
+
+
+def _go_type(schema: Schema) -> str:
+    if schema.name:
+        *_, version, name = schema.name.split(".")
+        return f"{version}.{name}"
+    if schema.type == "array":
+        return f"[]{_go_type(schema.items)}"
+    if schema.is_map and schema.values is not None:
+        return f"map[string]{_go_type(schema.values)}"
+    return schema.format if schema.format.startswith("int") else _GO_SCALARS.get(schema.type, "string")

@@ -1,0 +1,118 @@
+"""What a client can ask about the server itself: which groups, versions and kinds it has, old and aggregated."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from trimtab.apiserver import statuses
+from trimtab.apiserver.catalogue import Catalogue, Group, Kind, Subresource
+
+Json: TypeAlias = dict[str, Any]
+
+
+def versions(address: str) -> Json:
+    """`/api`, as it was always."""
+    where = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": where}
+
+
+def groups(catalogue: Catalogue) -> Json:
+    """`/apis`, as it was always."""
+    made = [_group(group) for group in catalogue.groups() if group.name]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": made}
+
+
+def group(catalogue: Catalogue, name: str) -> Json:
+    """`/apis/apps`."""
+    found = catalogue.group(name)
+    if found is None:
+        raise statuses.no_such_resource()
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(found)}
+
+
+def _group(group: Group) -> Json:
+    made = [{"groupVersion": f"{group.name}/{version}", "version": version} for version in group.versions]
+    return {"name": group.name, "versions": made, "preferredVersion": made[0]}
+
+
+def resources(catalogue: Catalogue, group: str, version: str) -> Json:
+    """`/apis/apps/v1`."""
+    found = catalogue.group(group)
+    if found is None or version not in found.versions:
+        raise statuses.no_such_resource()
+    made: list[Json] = []
+    for kind in sorted(found.versions[version].values(), key=lambda each: each.plural):
+        made.append(_resource(kind))
+        made += [_subresource(kind, kind.subresources[name]) for name in sorted(kind.subresources)]
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": f"{group}/{version}" if group else version,
+        "resources": made,
+    }
+
+
+def _resource(kind: Kind) -> Json:
+    made: Json = {
+        "name": kind.plural,
+        "singularName": kind.singular,
+        "namespaced": kind.namespaced,
+        "kind": kind.kind,
+        "verbs": list(kind.verbs),
+    }
+    if kind.short_names:
+        made["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        made["categories"] = list(kind.categories)
+    if kind.storage_version_hash:
+        made["storageVersionHash"] = kind.storage_version_hash
+    return made
+
+
+def _subresource(kind: Kind, sub: Subresource) -> Json:
+    made: Json = {"name": f"{kind.plural}/{sub.name}", "singularName": "", "namespaced": kind.namespaced}
+    if (sub.group, sub.version) != (kind.group, kind.version):
+        made |= {"group": sub.group, "version": sub.version}
+    return {**made, "kind": sub.kind, "verbs": list(sub.verbs)}
+
+
+def aggregated(catalogue: Catalogue, *, core: bool) -> Json:
+    """`/api` or `/apis`, all at once."""
+    items = [_whole_group(group) for group in catalogue.groups() if bool(group.name) != core]
+    return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
+
+
+def _whole_group(group: Group) -> Json:
+    made = [
+        {
+            "version": version,
+            "resources": [_whole_kind(kind) for kind in sorted(kinds.values(), key=lambda each: each.plural)],
+            "freshness": "Current",
+        }
+        for version, kinds in group.versions.items()
+    ]
+    return {"metadata": {"name": group.name} if group.name else {}, "versions": made}
+
+
+def _whole_kind(kind: Kind) -> Json:
+    made: Json = {
+        "resource": kind.plural,
+        "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
+        "scope": "Namespaced" if kind.namespaced else "Cluster",
+        "singularResource": kind.singular,
+        "verbs": list(kind.verbs),
+    }
+    if kind.short_names:
+        made["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        made["categories"] = list(kind.categories)
+    if kind.subresources:
+        made["subresources"] = [
+            {
+                "subresource": sub.name,
+                "responseKind": {"group": sub.group, "version": sub.version, "kind": sub.kind},
+                "verbs": list(sub.verbs),
+            }
+            for _, sub in sorted(kind.subresources.items())
+        ]
+    return made

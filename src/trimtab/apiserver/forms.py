@@ -1,0 +1,127 @@
+"""The station that writes answers: stored objects in the form that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+import msgspec
+import yaml
+
+from trimtab.apiserver import statuses, tables
+from trimtab.apiserver.catalogue import Kind
+from trimtab.apiserver.causes import quoted
+from trimtab.apiserver.messages import YAML, Response
+from trimtab.apiserver.negotiation import Form
+from trimtab.apiserver.objects import as_item, as_kind, decode
+
+Json: TypeAlias = dict[str, Any]
+
+_PARTIAL: Final = "PartialObjectMetadata"
+_TABLE: Final = "Table"
+_INCLUDED: Final = ("", "Metadata", "Object", "None")
+
+
+class _Whole(msgspec.Struct, gc=False):
+    metadata: msgspec.Raw
+
+
+_metadata: Final = msgspec.json.Decoder(_Whole).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How objects of a kind are shown: the form, and what a row of a table has with it."""
+
+    kind: Kind
+    form: Form
+    included: str = ""
+
+    def __post_init__(self) -> None:
+        if self.form.shape == _TABLE and self.included not in _INCLUDED:
+            why = (
+                f"includeObject: Invalid value: {quoted(self.included)}: must be 'Metadata', 'Object', 'None', or empty"
+            )
+            raise statuses.bad_request(f"Unable to convert to Table as requested: {why}")
+
+    def one(self, data: bytes, now: datetime) -> bytes:
+        """One object, as JSON."""
+        match self.form.shape:
+            case "":
+                return as_kind(self.kind, data)
+            case "PartialObjectMetadata":
+                return self._partial(data)
+            case "Table":
+                obj = decode(data)
+                about = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+                return self._table([data], about, now)
+            case shape:
+                why = f"the requested object is not a list (*{self.kind.version}.{self.kind.kind})"
+                raise statuses.Refused("NotAcceptable", f"you requested {shape}, but {why}")
+
+    def many(self, data: Sequence[bytes], metadata: Json, now: datetime) -> bytes:
+        """A list, as JSON."""
+        about = msgspec.json.encode(metadata)
+        match self.form.shape:
+            case "":
+                kind = f'{{"kind":"{self.kind.list_kind}","apiVersion":"{self.kind.api_version}","metadata":'.encode()
+                items = b",".join([as_item(self.kind, each) for each in data])
+                return b"".join((kind, about, b',"items":[', items, b"]}"))
+            case "PartialObjectMetadataList":
+                kind = f'{{"kind":"PartialObjectMetadataList","apiVersion":"{self._version}","metadata":'.encode()
+                items = b",".join([self._partial(each) for each in data])
+                return b"".join((kind, about, b',"items":[', items, b"]}"))
+            case "Table":
+                return self._table(data, metadata, now)
+            case shape:
+                why = f"the requested object is a list (*{self.kind.version}.{self.kind.list_kind})"
+                raise statuses.Refused("NotAcceptable", f"you requested {shape}, but {why}")
+
+    def event(self, data: bytes, now: datetime, *, first: bool) -> bytes:
+        """One object in a watch, of which only the first table says what its columns are."""
+        if self.form.shape == _TABLE and not first:
+            obj = decode(data)
+            about = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+            return self._table([data], about, now, columns=False)
+        return self.one(data, now)
+
+    @property
+    def changes_with_time(self) -> bool:
+        """Whether the same object is shown otherwise later: tables have ages."""
+        return self.form.shape == _TABLE
+
+    @property
+    def _version(self) -> str:
+        return f"meta.k8s.io/{self.form.version}"
+
+    def _partial(self, data: bytes) -> bytes:
+        header = f'{{"kind":"{_PARTIAL}","apiVersion":"{self._version}","metadata":'.encode()
+        return b"".join((header, bytes(_metadata(data).metadata), b"}"))
+
+    def _table(self, data: Sequence[bytes], metadata: Json, now: datetime, *, columns: bool = True) -> bytes:
+        table: Json = {"kind": _TABLE, "apiVersion": self._version, "metadata": metadata}
+        if columns:
+            table["columnDefinitions"] = tables.columns_of(self.kind)
+        table["rows"] = [
+            {"cells": tables.cells_of(self.kind, decode(each), now), "object": self._included(each)} for each in data
+        ]
+        return msgspec.json.encode(table)
+
+    def _included(self, data: bytes) -> msgspec.Raw | None:
+        if self.included == "None":
+            return None
+        return msgspec.Raw(as_kind(self.kind, data) if self.included == "Object" else self._partial(data))
+
+
+def response(form: Form, body: bytes, status: int = 200, headers: Sequence[tuple[str, str]] = ()) -> Response:
+    """An answer of which the JSON is made."""
+    if form.media == YAML:
+        return Response(status, to_yaml(msgspec.json.decode(body)), YAML, headers)
+    return Response(status, body, headers=headers)
+
+
+def to_yaml(value: Any) -> bytes:
+    """The value as YAML, as people write it."""
+    return yaml.dump(value, Dumper=yaml.CSafeDumper, allow_unicode=True, default_flow_style=False).encode()

@@ -1,0 +1,62 @@
+"""The keys of a server: its own authority, its certificate, and what its administrator proves themselves by.
+
+They live in the data folder where there is one, so that a kubeconfig stays good when the server starts anew.
+"""
+
+from __future__ import annotations
+
+import secrets
+import ssl
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from trimtab.pki import CertificateAuthority, Issued, kubeconfig, write_kubeconfig
+
+_HOSTS: Final = ("127.0.0.1", "::1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
+_TOKEN: Final = "admin.token"  # noqa: S105 - the name of a file
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Made once for each server."""
+
+    authority: CertificateAuthority
+    token: str
+
+    @classmethod
+    def make(cls) -> Keys:
+        """New ones."""
+        return cls(CertificateAuthority.create(), secrets.token_urlsafe(32))
+
+    @classmethod
+    def in_folder(cls, folder: Path) -> Keys:
+        """Those in the folder, made there where there are none."""
+        certificate, key, token = folder / "ca.crt", folder / "ca.key", folder / _TOKEN
+        if certificate.exists() and key.exists() and token.exists():
+            pair = Issued(certificate.read_bytes(), key.read_bytes())
+            return cls(CertificateAuthority(pair), token.read_text().strip())
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        made = cls.make()
+        made.authority.pair.write(folder, "ca")
+        token.touch(mode=0o600)
+        token.write_text(made.token + "\n")
+        return made
+
+    def server_context(self) -> ssl.SSLContext:
+        """TLS for the server, which takes client certificates of its own authority."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_alpn_protocols(["http/1.1"])
+        context.verify_mode = ssl.CERT_OPTIONAL
+        context.load_verify_locations(cadata=self.authority.certificate.decode())
+        with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:  # ssl reads keys from files only
+            certificate, key = self.authority.issue_server(*_HOSTS).write(Path(folder), "server")
+            context.load_cert_chain(certificate, key)
+        return context
+
+    def write_kubeconfig(self, path: Path, url: str, user: str, groups: tuple[str, ...]) -> None:
+        """Write a kubeconfig by which its owner is this user."""
+        client = self.authority.issue_client(user, groups)
+        write_kubeconfig(path, kubeconfig(url, self.authority.certificate, client))

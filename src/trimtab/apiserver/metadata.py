@@ -1,0 +1,145 @@
+"""The rules of the metadata that every object has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, cast
+
+from trimtab.apiserver import causes, names
+from trimtab.apiserver.causes import Cause
+
+Json: TypeAlias = dict[str, Any]
+
+_MOST_ANNOTATED: Final = 256 << 10
+_STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
+_IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_EMPTY: Final = ("", None, 0)
+
+
+def check(metadata: Json, name_rule: Callable[[str], list[str]], *, namespaced: bool) -> list[Cause]:
+    """What is wrong with the metadata of an object."""
+    found: list[Cause] = []
+    if prefix := metadata.get("generateName"):
+        stem = prefix[:-1] + "a" if prefix.endswith("-") else prefix
+        found += [causes.invalid("metadata.generateName", prefix, why) for why in name_rule(stem)]
+    name = metadata.get("name", "")
+    if not name:
+        found.append(causes.required("metadata.name", "name or generateName is required"))
+    else:
+        found += [causes.invalid("metadata.name", name, why) for why in name_rule(name)]
+    if not namespaced and metadata.get("namespace"):
+        found.append(causes.forbidden("metadata.namespace", "not allowed on this type"))
+    if (generation := metadata.get("generation", 0)) < 0:
+        found.append(causes.invalid("metadata.generation", generation, "must be greater than or equal to 0"))
+    found += _check_labels(metadata.get("labels") or {})
+    found += _check_annotations(metadata.get("annotations") or {})
+    found += _check_owners(metadata.get("ownerReferences") or [])
+    return found + _check_finalizers(metadata.get("finalizers") or [])
+
+
+def check_change(new: Json, old: Json) -> list[Cause]:
+    """What is wrong with a change of metadata."""
+    found: list[Cause] = []
+    if old.get("deletionTimestamp"):
+        added = sorted(set(new.get("finalizers") or []) - set(old.get("finalizers") or []))
+        if added:
+            listed = ", ".join(causes.quoted(each) for each in added)
+            why = (
+                "no new finalizers can be added if the object is being deleted, found new finalizers "
+                f"[]string{{{listed}}}"
+            )
+            found.append(causes.forbidden("metadata.finalizers", why))
+    found += [
+        causes.invalid(f"metadata.{name}", value, "field is immutable")
+        for name in _IMMUTABLE
+        if (value := new.get(name)) != (was := old.get(name)) and not (value in _EMPTY and was in _EMPTY)
+    ]
+    if (generation := new.get("generation", 0)) < old.get("generation", 0):
+        found.append(causes.invalid("metadata.generation", generation, "must not be decremented"))
+    return found
+
+
+def keep_identity(new: Json, old: Json) -> None:
+    """What a writer may leave out of an object that is there: it is what it was."""
+    for name in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        if name in old and not new.get(name):
+            new[name] = old[name]
+    if "creationTimestamp" in old:
+        new["creationTimestamp"] = old["creationTimestamp"]
+    if "generation" in old:
+        new["generation"] = old["generation"]
+    else:
+        new.pop("generation", None)
+    new.pop("selfLink", None)
+
+
+_ORDER: Final = (
+    "name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
+    "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
+    "managedFields",
+)  # fmt: skip
+
+
+def tidy(metadata: Json) -> Json:
+    """The metadata in the order in which people know it, without what is empty."""
+    return {
+        name: value
+        for name in _ORDER
+        if (value := metadata.get(name)) or (name in metadata and name == "deletionGracePeriodSeconds")
+    }
+
+
+def _check_labels(labels: Mapping[str, str]) -> list[Cause]:
+    found: list[Cause] = []
+    for key, value in labels.items():
+        found += [causes.invalid("metadata.labels", key, why) for why in names.qualified(key)]
+        found += [causes.invalid("metadata.labels", value, why) for why in names.label_value(value)]
+    return found
+
+
+def _check_annotations(annotations: Mapping[str, str]) -> list[Cause]:
+    found: list[Cause] = []
+    for key in annotations:
+        found += [causes.invalid("metadata.annotations", key, why) for why in names.qualified(key.lower())]
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MOST_ANNOTATED:
+        found.append(causes.too_long("metadata.annotations", f"may not be more than {_MOST_ANNOTATED} bytes"))
+    return found
+
+
+def _check_owners(owners: Sequence[Json]) -> list[Cause]:
+    found: list[Cause] = []
+    field = "metadata.ownerReferences"
+    controller: Json | None = None
+    for owner in owners:
+        group, _, version = str(owner.get("apiVersion", "")).rpartition("/")
+        if not version:
+            found.append(causes.invalid(f"{field}.apiVersion", version, "version must not be empty"))
+        found += [
+            causes.invalid(f"{field}.{name}", "", "must not be empty")
+            for name in ("kind", "name", "uid")
+            if not owner.get(name)
+        ]
+        if owner.get("kind") == "Event" and group in ("", "events.k8s.io"):
+            kind = f"{group}/{version}, Kind=Event"
+            found.append(causes.invalid(field, owner, f"{kind} is disallowed from being an owner"))
+        if owner.get("controller"):
+            if controller is not None:
+                both = " and ".join(f"{each.get('kind')}/{each.get('name')}" for each in (controller, owner))
+                why = 'Only one reference can have Controller set to true. Found "true" in references for ' + both
+                found.append(causes.invalid(field, owners, why))
+            controller = owner
+    return found
+
+
+def _check_finalizers(finalizers: Sequence[str]) -> list[Cause]:
+    found: list[Cause] = []
+    field = "metadata.finalizers"
+    for index, name in enumerate(finalizers):
+        found += [causes.invalid(field, name, why) for why in names.qualified(name)]
+        if "/" not in name and name not in _STANDARD_FINALIZERS:
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            found.append(causes.invalid(f"{field}[{index}]", name, why))
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        why = "finalizer orphan and foregroundDeletion cannot be both set"
+        found.append(causes.invalid(field, cast("Any", finalizers), why))
+    return found

@@ -1,0 +1,157 @@
+"""What OpenAPI says of the kinds that are served: version 3 by group-version, under addresses that change with what is
+said there, and version 2 in one document."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Final, TypeAlias, cast
+
+import msgspec
+
+from trimtab.apiserver import statuses
+from trimtab.apiserver.catalogue import Catalogue, Kind
+from trimtab.apiserver.facts import Facts
+
+Json: TypeAlias = dict[str, Any]
+
+_ACTIONS: Final = {
+    "get": ("get", "get"), "list": ("get", "list"), "create": ("post", "post"), "update": ("put", "put"),
+    "patch": ("patch", "patch"), "delete": ("delete", "delete"), "deletecollection": ("delete", "deletecollection"),
+}  # fmt: skip
+_WRITES: Final = frozenset({"create", "update", "patch"})
+_OF_OBJECTS: Final = ("get", "update", "patch", "delete")
+_OF_COLLECTIONS: Final = ("list", "create", "deletecollection")
+_PATCH_TYPES: Final = ("application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml")
+
+
+class Documents:
+    """The documents, each made when it is first asked for after the kinds changed."""
+
+    def __init__(self, catalogue: Catalogue, facts: Facts) -> None:
+        self._catalogue = catalogue
+        self._facts = facts
+        self._changes = -1
+        self._made: dict[str, bytes] = {}
+
+    def index(self) -> bytes:
+        """`/openapi/v3`."""
+        paths = {path: {"serverRelativeURL": self._address(path)} for path in self._group_versions()}
+        return msgspec.json.encode({"paths": paths})
+
+    def document(self, path: str) -> bytes:
+        """`/openapi/v3/apis/apps/v1`."""
+        self._refresh()
+        found = self._made.get(path)
+        if found is None:
+            if path not in self._group_versions():
+                raise statuses.no_such_resource()
+            found = self._made[path] = msgspec.json.encode(self._version_3(path))
+        return found
+
+    def version_2(self) -> bytes:
+        """`/openapi/v2`."""
+        self._refresh()
+        found = self._made.get("v2")
+        if found is None:
+            found = self._made["v2"] = msgspec.json.encode(self._version_2())
+        return found
+
+    def _refresh(self) -> None:
+        if self._changes != self._catalogue.changes:
+            self._changes = self._catalogue.changes
+            self._made.clear()
+
+    def _address(self, path: str) -> str:
+        return f"/openapi/v3/{path}?hash={hashlib.sha256(self.document(path)).hexdigest().upper()}"
+
+    def _group_versions(self) -> list[str]:
+        found = ["api/v1"]
+        for group in self._catalogue.groups():
+            if group.name:
+                found += [f"apis/{group.name}/{version}" for version in group.versions]
+        return sorted(found)
+
+    def _kinds(self, path: str) -> Iterable[Kind]:
+        parts = path.split("/")
+        group, version = ("", parts[1]) if parts[0] == "api" else (parts[1], parts[2])
+        found = self._catalogue.group(group)
+        return found.versions[version].values() if found is not None else ()
+
+    def _version_3(self, path: str) -> Json:
+        schemas: Json = dict(self._facts.document(path)) if path in self._facts.documents() else {}
+        paths: Json = {}
+        for kind in self._kinds(path):
+            paths |= _paths(kind)
+        return {
+            "openapi": "3.0.0",
+            "info": {"title": "Kubernetes", "version": self._facts.version["gitVersion"]},
+            "paths": paths,
+            "components": {"schemas": schemas},
+        }
+
+    def _version_2(self) -> Json:
+        definitions: Json = {}
+        paths: Json = {}
+        for path in self._group_versions():
+            document = self._version_3(path)
+            definitions |= _as_version_2(document["components"]["schemas"])
+            for where, operations in document["paths"].items():
+                paths[where] = {name: _without_bodies(operation) for name, operation in operations.items()}
+        info = {"title": "Kubernetes", "version": self._facts.version["gitVersion"]}
+        return {"swagger": "2.0", "info": info, "paths": paths, "definitions": definitions}
+
+
+def _paths(kind: Kind) -> Json:
+    root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
+    scope = "/namespaces/{namespace}" if kind.namespaced else ""
+    collection = f"{root}{scope}/{kind.plural}"
+    made: Json = {}
+    for path, verbs in ((collection, _OF_COLLECTIONS), (f"{collection}/{{name}}", _OF_OBJECTS)):
+        operations = {_ACTIONS[verb][0]: _operation(kind, verb) for verb in verbs if verb in kind.verbs}
+        if operations:
+            made[path] = operations
+    for name, sub in kind.subresources.items():
+        operations = {_ACTIONS[verb][0]: _operation(kind, verb) for verb in sub.verbs}
+        made[f"{collection}/{{name}}/{name}"] = operations
+    return made
+
+
+def _operation(kind: Kind, verb: str) -> Json:
+    made: Json = {
+        "x-kubernetes-action": _ACTIONS[verb][1],
+        "x-kubernetes-group-version-kind": {"group": kind.group, "kind": kind.kind, "version": kind.version},
+        "responses": {"200": {"description": "OK"}},
+    }
+    if verb in _WRITES:
+        names = ("dryRun", "fieldManager", "fieldValidation")
+        made["parameters"] = [{"name": n, "in": "query", "schema": {"type": "string"}} for n in names]
+    if verb == "patch":
+        made["requestBody"] = {"content": {media: {} for media in _PATCH_TYPES}}
+    return made
+
+
+def _without_bodies(operation: Json) -> Json:
+    made = {key: value for key, value in operation.items() if key != "requestBody"}
+    if "parameters" in made:
+        made["parameters"] = [{"name": p["name"], "in": "query", "type": "string"} for p in made["parameters"]]
+    if "requestBody" in operation:
+        made["consumes"] = list(operation["requestBody"]["content"])
+    return made
+
+
+def _as_version_2(schema: Any) -> Any:
+    """The same schema as OpenAPI 2 writes it: other references, and no lists of one."""
+    if isinstance(schema, list):
+        return [_as_version_2(each) for each in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    made: Json = {}
+    for key, value in cast("Json", schema).items():
+        if key == "$ref":
+            made[key] = value.replace("#/components/schemas/", "#/definitions/")
+        elif key == "allOf" and len(value) == 1:
+            made |= _as_version_2(value[0])
+        elif key not in ("nullable", "oneOf", "anyOf", "not"):
+            made[key] = _as_version_2(value)
+    return made

@@ -1,0 +1,82 @@
+"""Which objects of a collection are meant: by labels, by fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, cast
+
+from trimtab.apiserver import statuses
+from trimtab.apiserver.catalogue import Kind
+from trimtab.apiserver.objects import decode, labels_of
+from trimtab.kube.fieldselectors import FieldSelector
+from trimtab.kube.invalid import InvalidValueError
+from trimtab.kube.selectors import Selector
+
+Json: TypeAlias = dict[str, Any]
+
+_OF_KEYS: Final = frozenset({"metadata.name", "metadata.namespace"})
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What has to be true of an object."""
+
+    labels: Selector
+    fields: FieldSelector
+    by_key: bool  # the fields can be told from the key alone
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return self.labels.is_everything and self.fields.is_everything
+
+    def has(self, key: str, data: bytes) -> bool:
+        """Whether a stored object is meant."""
+        if not self.labels.is_everything and not self.labels.matches(labels_of(data)):
+            return False
+        if self.fields.is_everything:
+            return True
+        if self.by_key:
+            namespace, _, name = key.rpartition("/")
+            return self.fields.matches({"metadata.name": name, "metadata.namespace": namespace})
+        return self.fields.matches(fields_of(decode(data), (each.field for each in self.fields.requirements)))
+
+    @property
+    def name(self) -> str:
+        """The one name that is meant, or ""."""
+        return dict(self.fields.equalities).get("metadata.name", "")
+
+
+def selection(kind: Kind, labels: str, fields: str) -> Selection:
+    """Read the selectors of a request; refused where they cannot be read, or name fields that the kind has not."""
+    try:
+        by_labels = Selector.parse(labels) if labels else Selector.everything()
+        by_fields = FieldSelector.parse(fields) if fields else FieldSelector()
+    except InvalidValueError as error:
+        raise statuses.bad_request(str(error)) from error
+    names = {each.field for each in by_fields.requirements}
+    known = (kind.facts.field_labels if kind.facts is not None else frozenset[str]()) | _OF_KEYS
+    for name in sorted(names - known):
+        said = kind.facts.unknown_field_label if kind.facts is not None else ""
+        said = said or '"{}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+        raise statuses.bad_request(said.replace("{}", name))
+    return Selection(by_labels, by_fields, names <= _OF_KEYS)
+
+
+def fields_of(obj: Json, names: Iterable[str]) -> dict[str, str]:
+    """What an object has in these fields, as field selectors see it."""
+    return {name: _text(_look_up(obj, name)) for name in names}
+
+
+def _look_up(obj: Json, name: str) -> Any:
+    value: Any = obj
+    for part in name.split("."):
+        value = cast("Json", value).get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)

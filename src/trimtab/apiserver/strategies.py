@@ -1,0 +1,268 @@
+"""How kinds differ in what happens when they are written: the rules that all have, and what some do otherwise.
+
+`Strategy` is the rule; a kind that does otherwise has a class of its own, found by `strategy_for`.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, TypeAlias, cast
+
+from trimtab.apiserver import causes, names
+from trimtab.apiserver.catalogue import Kind
+from trimtab.apiserver.causes import Cause
+
+Json: TypeAlias = dict[str, Any]
+
+_ASIDE: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
+CLUSTER_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
+"""Those that are always there."""
+
+
+class Strategy:
+    """What all kinds do."""
+
+    name_rule: Callable[[str], list[str]] = staticmethod(names.subdomain)
+    create_on_update: ClassVar[bool] = False  # PUT where there is nothing creates
+    unconditional_update: ClassVar[bool] = True  # PUT may leave out the resource version
+    returns_deleted: ClassVar[bool] = False  # a deletion answers with the object
+    default_policy: ClassVar[str] = "Background"
+    has_generation: ClassVar[bool] = False
+    annotations_count: ClassVar[bool] = False  # their change makes a new generation too
+    deletion_warning: ClassVar[str] = ""
+
+    def __init__(self, kind: Kind) -> None:
+        self.has_status = "status" in kind.subresources
+
+    def prepare_create(self, obj: Json) -> None:
+        """Set what nobody but the server sets."""
+        if self.has_status:
+            _keep(obj, {}, "status")
+        if self.has_generation:
+            obj["metadata"]["generation"] = 1
+        else:
+            obj["metadata"].pop("generation", None)
+
+    def prepare_update(self, new: Json, old: Json) -> None:
+        """Take back what an update may not change, and count the generation."""
+        if self.has_status:
+            _keep(new, old, "status")
+        if self.has_generation and self._differs(new, old):
+            new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+    def prepare_status(self, new: Json, old: Json) -> None:
+        """Take back all but the status, and the metadata that may go with it."""
+        status = new.get("status")
+        metadata = new["metadata"]
+        for name in [name for name in new if name not in _ASIDE]:
+            del new[name]
+        new.update({name: value for name, value in old.items() if name not in _ASIDE})
+        new.pop("status", None)
+        if status is not None:
+            new["status"] = status
+        self._keep_metadata(metadata, old["metadata"])
+
+    def check_create(self, obj: Json) -> list[Cause]:  # noqa: ARG002 - for the kinds that look
+        """What is wrong with a new object."""
+        return []
+
+    def check_update(self, new: Json, old: Json) -> list[Cause]:  # noqa: ARG002
+        """What is wrong with a change."""
+        return []
+
+    def grace(self, obj: Json, asked: int | None) -> int | None:  # noqa: ARG002
+        """Seconds that the object has before it goes; None for a kind that goes at once."""
+        return None
+
+    def _keep_metadata(self, new: Json, old: Json) -> None:
+        """What of the metadata does not change with the status."""
+        for name in ("labels", "ownerReferences"):
+            _keep(new, old, name)
+
+    def _differs(self, new: Json, old: Json) -> bool:
+        if self.annotations_count and new["metadata"].get("annotations") != old["metadata"].get("annotations"):
+            return True
+        return {k: v for k, v in new.items() if k not in _ASIDE} != {k: v for k, v in old.items() if k not in _ASIDE}
+
+
+def _keep(new: Json, old: Json, name: str) -> None:
+    if name in old:
+        new[name] = old[name]
+    elif name == "status" and isinstance(new.get(name), dict):
+        new[name] = {}
+    else:
+        new.pop(name, None)
+
+
+class _Generational(Strategy):
+    has_generation = True
+
+
+class _Deployments(_Generational):
+    annotations_count = True
+
+
+class _Orphaning(_Generational):
+    default_policy = "Orphan"
+
+
+class _Jobs(_Orphaning):
+    deletion_warning = (
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
+        "set propagationPolicy=Orphan to suppress this warning"
+    )
+
+
+class _Upserting(Strategy):
+    create_on_update = True
+
+
+class _Rbac(_Upserting):
+    name_rule = staticmethod(names.path_segment)
+
+
+class _Leases(_Upserting):
+    unconditional_update = False
+
+
+class _Returning(Strategy):
+    returns_deleted = True
+
+
+class _ReturningUpserting(_Returning, _Upserting):
+    pass
+
+
+class _PodTemplates(_Returning, _Generational):
+    pass
+
+
+class _ConfigMaps(Strategy):
+    def check_create(self, obj: Json) -> list[Cause]:
+        return _check_data(obj, "data", "binaryData")
+
+    def check_update(self, new: Json, old: Json) -> list[Cause]:
+        return _check_immutable(new, old, "data", "binaryData") + self.check_create(new)
+
+
+class _Secrets(Strategy):
+    def prepare_create(self, obj: Json) -> None:
+        super().prepare_create(obj)
+        obj.setdefault("type", "Opaque")
+        _take_texts(obj)
+
+    def prepare_update(self, new: Json, old: Json) -> None:
+        super().prepare_update(new, old)
+        if not new.get("type"):
+            new["type"] = old.get("type", "Opaque")
+        _take_texts(new)
+
+    def check_create(self, obj: Json) -> list[Cause]:
+        return _check_data(obj, "data")
+
+    def check_update(self, new: Json, old: Json) -> list[Cause]:
+        found = _check_immutable(new, old, "data")
+        if new.get("type") != old.get("type"):
+            found.append(causes.invalid("type", new.get("type"), "field is immutable"))
+        return found + self.check_create(new)
+
+
+def _take_texts(obj: Json) -> None:
+    texts = cast("dict[str, str]", obj.pop("stringData", None) or {})
+    if texts:
+        coded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+        obj["data"] = {**(obj.get("data") or {}), **coded}
+
+
+_MOST_DATA: Final = 1 << 20
+
+
+def _check_data(obj: Json, *fields: str) -> list[Cause]:
+    held = [cast("dict[str, str]", obj.get(field) or {}) for field in fields]
+    size = sum(len(value) for values in held for value in values.values())
+    return [causes.too_long("[]", f"may not be more than {_MOST_DATA} bytes")] if size > _MOST_DATA else []
+
+
+def _check_immutable(new: Json, old: Json, *fields: str) -> list[Cause]:
+    if not old.get("immutable"):
+        return []
+    why = "field is immutable when `immutable` is set"
+    found = [] if new.get("immutable") else [causes.forbidden("immutable", why)]
+    return found + [causes.forbidden(field, why) for field in fields if new.get(field) != old.get(field)]
+
+
+class _Namespaces(Strategy):
+    name_rule = staticmethod(names.label)
+    returns_deleted = True
+
+    def prepare_create(self, obj: Json) -> None:
+        super().prepare_create(obj)
+        obj["spec"] = {**(obj.get("spec") or {}), "finalizers": ["kubernetes"]}
+        obj["status"] = {"phase": "Active"}
+        self._label(obj)
+
+    def prepare_update(self, new: Json, old: Json) -> None:
+        super().prepare_update(new, old)
+        new["spec"] = old.get("spec", {})
+        self._label(new)
+
+    def _label(self, obj: Json) -> None:
+        metadata = obj["metadata"]
+        metadata.pop("namespace", None)
+        metadata["labels"] = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata.get("name", "")}
+
+
+class _Pods(_Generational):
+    returns_deleted = True
+    _default_grace: ClassVar[int] = 30
+
+    def prepare_create(self, obj: Json) -> None:
+        super().prepare_create(obj)
+        obj["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
+
+    def grace(self, obj: Json, asked: int | None) -> int | None:
+        spec = cast("Json", obj.get("spec") or {})
+        seconds = spec.get("terminationGracePeriodSeconds", self._default_grace) if asked is None else asked
+        status = cast("Json", obj.get("status") or {})
+        done = status.get("phase") in ("Failed", "Succeeded")
+        return 0 if not spec.get("nodeName") or done else max(seconds, 1 if asked is None and seconds < 0 else 0)
+
+
+_CLASSES: Final[dict[str, type[Strategy]]] = {
+    "configmaps": _ConfigMaps,
+    "secrets": _Secrets,
+    "namespaces": _Namespaces,
+    "pods": _Pods,
+    "podtemplates": _PodTemplates,
+    "replicationcontrollers": _Orphaning,
+    "jobs.batch": _Jobs,
+    "deployments.apps": _Deployments,
+    "leases.coordination.k8s.io": _Leases,
+    "services": _ReturningUpserting,
+    "serviceaccounts": _Returning,
+    "persistentvolumeclaims": _Returning,
+    "persistentvolumes": _Returning,
+    "resourcequotas": _Returning,
+    "endpoints": _Upserting,
+    "events": _Upserting,
+    "events.events.k8s.io": _Upserting,
+    "limitranges": _Upserting,
+    "roles.rbac.authorization.k8s.io": _Rbac,
+    "rolebindings.rbac.authorization.k8s.io": _Rbac,
+    "clusterroles.rbac.authorization.k8s.io": _Rbac,
+    "clusterrolebindings.rbac.authorization.k8s.io": _Rbac,
+    **dict.fromkeys(
+        (
+            "daemonsets.apps", "replicasets.apps", "statefulsets.apps", "cronjobs.batch", "ingresses.networking.k8s.io",
+            "networkpolicies.networking.k8s.io", "poddisruptionbudgets.policy",
+            "customresourcedefinitions.apiextensions.k8s.io",
+        ),
+        _Generational,
+    ),
+}  # fmt: skip
+
+
+def strategy_for(kind: Kind) -> Strategy:
+    """How this kind behaves."""
+    return _CLASSES.get(kind.bucket, Strategy)(kind)

@@ -1,0 +1,286 @@
+"""The station of watches: what happens to the objects of a collection, told as it does.
+
+A watch is a place in the log of a bucket, from which it is read when there is something new: `Follower` decides what of
+it is told, `WatchSource` waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from trimtab.apiserver import causes, options, statuses
+from trimtab.apiserver.forms import Shown
+from trimtab.apiserver.listing import parse_version
+from trimtab.apiserver.messages import Torn
+from trimtab.apiserver.options import Query
+from trimtab.apiserver.routing import Target
+from trimtab.apiserver.selecting import Selection, selection
+from trimtab.apiserver.statuses import Refused
+from trimtab.apiserver.storage import Record, Store
+
+Json: TypeAlias = dict[str, Any]
+
+BETWEEN_BOOKMARKS: Final = 60.0
+LONGEST: Final = 1800.0  # seconds that a watch lasts that names no end; up to twice that
+_BEFORE_THE_END: Final = 2.0  # seconds: the last bookmark
+_MOST_AT_ONCE: Final = 500  # changes that are told in one go
+_TOLD_ALREADY: Final = 4096  # frames that are kept for the other watchers of a bucket
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """What is to be told."""
+
+    selection: Selection
+    version: str = ""
+    timeout: float | None = None
+    bookmarks: bool = False
+    initial: bool = False  # begin with what there is
+    ends_initial: bool = False  # and say where that ends
+
+
+def watch_options(target: Target, query: Query) -> WatchOptions:
+    """Read them."""
+    first = options.first
+    version, match = first(query, "resourceVersion"), first(query, "resourceVersionMatch")
+    streams = options.flag(query, "sendInitialEvents") if "sendInitialEvents" in query else None
+    field = "resourceVersionMatch"
+    found: list[causes.Cause] = []
+    if match and streams is None:
+        why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        found.append(causes.forbidden(field, why))
+    if streams is not None and match != "NotOlderThan":
+        found.append(causes.forbidden(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+        if match:
+            found.append(causes.unsupported(field, match, ("NotOlderThan",)))
+    if found:
+        raise options.invalid_options("ListOptions", found)
+    timeout = options.number(query, "timeoutSeconds")
+    fields = first(query, "fieldSelector")
+    if target.name:
+        fields = f"metadata.name={target.name}" + (f",{fields}" if fields else "")
+    selected = selection(target.kind, first(query, "labelSelector"), fields)
+    parse_version(version)
+    bookmarks = options.flag(query, "allowWatchBookmarks")
+    initial = streams if streams is not None else version in ("", "0")
+    return WatchOptions(selected, version, timeout, bookmarks, initial, bool(streams) and bookmarks)
+
+
+class Frames:
+    """What was told of each change lately, so that it is written once for all who watch."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, str, Shown], bytes] = {}
+
+    def frame(self, kind: str, revision: int, shown: Shown, make: Callable[[], bytes]) -> bytes:
+        """The line for a change."""
+        key = (revision, kind, shown)
+        found = self._kept.get(key)
+        if found is None:
+            found = make()
+            self._kept[key] = found
+            if len(self._kept) > _TOLD_ALREADY:
+                for old in list(self._kept)[: _TOLD_ALREADY // 2]:
+                    del self._kept[old]
+        return found
+
+
+class Follower:
+    """What one watch is told, without any waiting."""
+
+    def __init__(
+        self,
+        store: Store,
+        target: Target,
+        wanted: WatchOptions,
+        shown: Shown,
+        frames: Frames,
+        now: Callable[[], datetime],
+    ) -> None:
+        self.over = False
+        self._store = store
+        self._bucket = store.bucket(target.kind.bucket)
+        self._target = target
+        self._wanted = wanted
+        self._shown = shown
+        self._frames = frames
+        self._now = now
+        self._first = True
+        self._revision = parse_version(wanted.version)  # up to which everything is told
+        self._pending: list[bytes] = []
+        self._place = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        store, wanted = self._store, self._wanted
+        if wanted.initial:
+            if self._revision > store.revision:
+                self._fail(statuses.version_too_large(self._revision, store.revision))
+                return
+            self._revision = store.revision
+            has = wanted.selection.has
+            for record in store.scan(self._target.kind.bucket, self._target.prefix):
+                data = record.data
+                if has(record.key, data):
+                    self._pending.append(self._line("ADDED", data))
+            if wanted.ends_initial:
+                self._pending.append(self._bookmark(ends_initial=True))
+        elif wanted.version in ("", "0"):
+            self._revision = store.revision
+        elif self._revision < store.oldest:
+            message = f"too old resource version: {self._revision} ({store.oldest})"
+            self._fail(statuses.expired(message))
+            return
+        self._place = self._bucket.place_after(self._revision)
+
+    def take(self) -> bytes:
+        """What is new, b"" where nothing is."""
+        lines, self._pending = self._pending, []
+        while not self.over and not lines:
+            records = self._bucket.read(self._place, _MOST_AT_ONCE)
+            if records is None:
+                self._fail(statuses.expired(f"too old resource version: {self._revision} ({self._store.oldest})"))
+                lines, self._pending = self._pending, []
+                break
+            if not records:
+                break
+            self._place += len(records)
+            for record in records:
+                line = self._tell(record)
+                if line is not None:
+                    lines.append(line)
+            self._revision = max(self._revision, records[-1].revision)
+        return b"".join(lines)
+
+    def bookmark(self) -> bytes:
+        """Up to where everything is told."""
+        if not self._wanted.bookmarks or self.over:
+            return b""
+        self._revision = max(self._revision, self._store.revision)
+        return self._bookmark()
+
+    def _tell(self, record: Record) -> bytes | None:
+        if record.revision <= self._revision or not record.key.startswith(self._target.prefix):
+            return None
+        selected = self._wanted.selection
+        before = record.before
+        if selected.is_everything:
+            is_there, was_there = not record.gone, before is not None
+        else:
+            is_there = not record.gone and selected.has(record.key, record.data)
+            was_there = before is not None and selected.has(before.key, before.data)
+        if is_there:
+            kind = "MODIFIED" if was_there else "ADDED"
+        elif was_there:
+            kind = "DELETED"
+        else:
+            return None
+        if self._shown.changes_with_time:
+            return self._make(kind, record)
+        return self._frames.frame(kind, record.revision, self._shown, lambda: self._make(kind, record))
+
+    def _make(self, kind: str, record: Record) -> bytes:
+        data = record.data
+        if kind == "DELETED" and not record.gone and record.before is not None:
+            data = _at_revision(record.before.data, record.revision)  # as it was while it was selected
+        return self._line(kind, data)
+
+    def _line(self, kind: str, data: bytes) -> bytes:
+        shown = self._shown.event(data, self._now(), first=self._first)
+        self._first = False
+        return b"".join((b'{"type":"', kind.encode(), b'","object":', shown, b"}\n"))
+
+    def _bookmark(self, *, ends_initial: bool = False) -> bytes:
+        kind = self._target.kind
+        metadata: Json = {"resourceVersion": str(self._revision)}
+        if ends_initial:
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+        obj: Json = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+        if self._shown.form.shape:
+            version = f"meta.k8s.io/{self._shown.form.version}"
+            obj = {"kind": self._shown.form.shape, "apiVersion": version, "metadata": metadata}
+            if self._shown.changes_with_time:
+                part = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": metadata}
+                obj |= {"metadata": {"resourceVersion": str(self._revision)}, "rows": [{"cells": [], "object": part}]}
+        return msgspec.json.encode({"type": "BOOKMARK", "object": obj}) + b"\n"
+
+    def _fail(self, refused: Refused) -> None:
+        self._pending.append(msgspec.json.encode({"type": "ERROR", "object": refused.body()}) + b"\n")
+        self.over = True
+
+
+def _at_revision(data: bytes, revision: int) -> bytes:
+    obj = msgspec.json.decode(data)
+    obj["metadata"]["resourceVersion"] = str(revision)
+    return msgspec.json.encode(obj)
+
+
+class WatchSource:
+    """The body of a watch: waits until there is something to tell, or it is time for a bookmark or the end."""
+
+    def __init__(self, follower: Follower, listeners: set[Callable[[], None]], timeout: float) -> None:
+        self._follower = follower
+        self._listeners = listeners
+        self._loop = asyncio.get_running_loop()
+        begun = self._loop.time()
+        self._end = begun + timeout
+        self._bookmark_at = self._next_bookmark(begun)
+        self._waiter: asyncio.Future[None] | None = None
+        self._torn = False
+        self._closed = False
+        listeners.add(self._wake)
+
+    async def read(self) -> bytes:
+        """What is new, b"" at the end."""
+        while not self._closed:
+            if self._torn:
+                raise Torn
+            told = self._follower.take()
+            if told:
+                return told
+            now = self._loop.time()
+            if self._follower.over or now >= self._end:
+                break
+            if now >= self._bookmark_at:
+                self._bookmark_at = self._next_bookmark(now)
+                if bookmark := self._follower.bookmark():
+                    return bookmark
+                continue
+            await self._wait(min(self._bookmark_at, self._end))
+        self.close()
+        return b""
+
+    def close(self) -> None:
+        """Nobody reads on."""
+        self._closed = True
+        self._listeners.discard(self._wake)
+        self._wake()
+
+    def tear(self) -> None:
+        """Break off, as a connection does."""
+        self._torn = True
+        self._wake()
+
+    def _next_bookmark(self, now: float) -> float:
+        last = self._end - _BEFORE_THE_END
+        return min(now + BETWEEN_BOOKMARKS, last) if last > now else self._end
+
+    async def _wait(self, until: float) -> None:
+        self._waiter = self._loop.create_future()
+        timer = self._loop.call_at(until, self._wake)
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+            timer.cancel()
+
+    def _wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)

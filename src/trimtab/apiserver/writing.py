@@ -1,0 +1,345 @@
+"""The station of writes: what all kinds have in common when they are created, changed and deleted.
+
+Each write reads what is there, makes of it what is to be, and commits that under the condition that it is still there;
+where it is not, it begins again. So there is no lock, and admission may take its time in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, TypeAlias, cast
+
+from trimtab.apiserver import causes, metadata, statuses
+from trimtab.apiserver.calls import Admission, Call, ManagedFields
+from trimtab.apiserver.catalogue import Kind
+from trimtab.apiserver.objects import decode, encode, in_order
+from trimtab.apiserver.options import DeleteOptions
+from trimtab.apiserver.statuses import MODIFIED, Refused
+from trimtab.apiserver.storage import Occupied, Record, Store
+from trimtab.apiserver.strategies import CLUSTER_NAMESPACES, Strategy, strategy_for
+from trimtab.apiserver.surroundings import Surroundings
+
+Json: TypeAlias = dict[str, Any]
+Make: TypeAlias = Callable[[Json | None], Json]
+"""From the object that is there (None: none) to what is to be. It may keep and change what it is given."""
+
+_LONGEST_STEM: Final = 58  # characters of a generateName that stay before the five that are made
+_NAMES_TRIED: Final = 8
+_MOST_TRIES: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a write."""
+
+    obj: Json
+    created: bool = False
+    deleted: bool = False
+
+
+class Writer:
+    """Writes objects of every kind."""
+
+    def __init__(
+        self,
+        store: Store,
+        surroundings: Surroundings,
+        *,
+        managed: ManagedFields | None = None,
+        admission: Admission | None = None,
+    ) -> None:
+        self._store = store
+        self._around = surroundings
+        self._managed = managed
+        self._admission = admission
+        self._strategies: dict[Kind, Strategy] = {}
+
+    def strategy(self, kind: Kind) -> Strategy:
+        """How a kind behaves."""
+        found = self._strategies.get(kind)
+        if found is None:
+            found = self._strategies[kind] = strategy_for(kind)
+        return found
+
+    # Create
+
+    async def create(self, call: Call, obj: Json) -> Json:
+        """Create an object, under a name that is made where it asks for one."""
+        made = obj["metadata"]
+        if made.get("name") or not made.get("generateName"):
+            return await self._create(call, obj)
+        for _ in range(_NAMES_TRIED - 1):
+            try:
+                return await self._create(call, {**obj, "metadata": {**made, "name": self._generate(made)}})
+            except Refused as refused:
+                if refused.reason != "AlreadyExists":
+                    raise
+        return await self._create(call, {**obj, "metadata": {**made, "name": self._generate(made)}})
+
+    def _generate(self, made: Json) -> str:
+        return made["generateName"][:_LONGEST_STEM] + self._around.suffix()
+
+    async def _create(self, call: Call, obj: Json) -> Json:
+        kind = call.target.kind
+        made = obj["metadata"]
+        if made.get("resourceVersion") not in (None, "", "0"):
+            raise statuses.bad_request("resourceVersion should not be set on objects to be created")
+        self._check_namespace(call, made.get("name", ""))
+        if self._admission is not None:
+            obj = cast("Json", await self._admission.mutate(call, "CREATE", obj, None))
+            made = obj["metadata"]
+        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "managedFields"):
+            made.pop(name, None)
+        made["uid"] = self._around.uid()
+        made["creationTimestamp"] = self._around.stamp()
+        if call.target.namespace:
+            made["namespace"] = call.target.namespace
+        strategy = self.strategy(kind)
+        strategy.prepare_create(obj)
+        found = metadata.check(made, strategy.name_rule, namespaced=kind.namespaced) + strategy.check_create(obj)
+        if found:
+            raise statuses.invalid(kind.kind, kind.group, made.get("name", ""), found)
+        if self._admission is not None:
+            await self._admission.validate(call, "CREATE", obj, None)
+        self._note_fields(call, None, obj)
+        return self._commit_new(call, obj)
+
+    def _commit_new(self, call: Call, obj: Json) -> Json:
+        kind, name = call.target.kind, obj["metadata"]["name"]
+        key = f"{call.target.namespace}/{name}" if kind.namespaced else name
+        there = self._store.get(kind.bucket, key)
+        if there is not None:
+            raise self._exists(kind, name, decode(there.data), generated="generateName" in obj["metadata"])
+        if call.options.dry_run:
+            return in_order(kind, obj)
+        return self._commit(kind, key, obj, expected=0)
+
+    def _exists(self, kind: Kind, name: str, there: Json, *, generated: bool) -> Refused:
+        refused = statuses.already_exists(kind.plural, kind.group, name)
+        if generated:
+            refused.message += ", the server was not able to generate a unique name for the object"
+            refused.retry_after = 1
+        if there["metadata"].get("deletionTimestamp"):
+            refused.message = f"object is being deleted: {refused.message}"
+        return refused
+
+    def _check_namespace(self, call: Call, name: str) -> None:
+        """Nothing comes into a namespace that is not there, or that is about to go."""
+        kind, namespace = call.target.kind, call.target.namespace
+        if not namespace:
+            return
+        record = self._store.get("namespaces", namespace)
+        if record is None:
+            raise statuses.not_found("namespaces", "", namespace)
+        if b'"deletionTimestamp"' in record.data and decode(record.data)["metadata"].get("deletionTimestamp"):
+            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            about = causes.Cause(
+                "NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace"
+            )
+            raise statuses.forbidden(kind.plural, kind.group, name, why, [about])
+
+    # Change
+
+    async def change(self, call: Call, make: Make, *, may_create: bool = False) -> Written:
+        """Make of the object that is there what `make` makes of it. What does not change is not written."""
+        target = call.target
+        for _ in range(_MOST_TRIES):
+            record = self._store.get(target.kind.bucket, target.key)
+            if record is None:
+                if not may_create:
+                    raise statuses.not_found(target.kind.plural, target.kind.group, target.name)
+                return Written(await self.create(call, make(None)), created=True)
+            try:
+                return await self._change(call, record, make)
+            except Occupied:
+                continue
+        raise statuses.conflict(target.kind.plural, target.kind.group, target.name, MODIFIED)
+
+    async def _change(self, call: Call, record: Record, make: Make) -> Written:
+        kind = call.target.kind
+        old = decode(record.data)
+        new = make(decode(record.data))
+        self._check_version(call, new, old)
+        if self._admission is not None:
+            new = cast("Json", await self._admission.mutate(call, "UPDATE", new, old))
+        metadata.keep_identity(new["metadata"], old["metadata"])
+        if call.target.namespace:
+            new["metadata"]["namespace"] = call.target.namespace
+        strategy = self.strategy(kind)
+        self._prepare(call, strategy, new, old)
+        found = metadata.check(new["metadata"], strategy.name_rule, namespaced=kind.namespaced)
+        found += metadata.check_change(new["metadata"], old["metadata"]) + strategy.check_update(new, old)
+        if found:
+            raise statuses.invalid(kind.kind, kind.group, call.target.name, found)
+        if self._admission is not None:
+            await self._admission.validate(call, "UPDATE", new, old)
+        self._note_fields(call, old, new)
+        new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+        new = in_order(kind, new)
+        if self._goes(new, old):
+            if not call.options.dry_run:
+                self._remove(kind, call.target.key, old, record.revision)
+            return Written(new, deleted=True)
+        if call.options.dry_run or new == in_order(kind, old):
+            return Written(new)
+        return Written(self._commit(kind, call.target.key, new, expected=record.revision))
+
+    def _prepare(self, call: Call, strategy: Strategy, new: Json, old: Json) -> None:
+        subresource = call.target.subresource
+        if subresource is None or subresource.name == "scale":
+            strategy.prepare_update(new, old)
+        elif subresource.name == "finalize":
+            spec = new.get("spec", {})
+            strategy.prepare_update(new, old)
+            new["spec"] = spec
+        else:
+            strategy.prepare_status(new, old)
+
+    def _check_version(self, call: Call, new: Json, old: Json) -> None:
+        """The object has to be the one, and in the version, that the writer believes."""
+        kind, name = call.target.kind, call.target.name
+        given, was = new["metadata"], old["metadata"]
+        uid = given.get("uid")
+        if uid and uid != was["uid"]:
+            where = f"/registry/{kind.plural}/{call.target.key}"
+            said = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {was['uid']}"
+            why = f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: {said}"
+            raise statuses.conflict(kind.plural, kind.group, name, why)
+        version = given.get("resourceVersion") or ""
+        if version and not (version.isascii() and version.isdigit()):
+            raise statuses.bad_request(f"strconv.ParseUint: parsing {causes.quoted(version)}: invalid syntax")
+        if version.strip("0"):
+            if version != was["resourceVersion"]:
+                raise statuses.conflict(kind.plural, kind.group, name, MODIFIED)
+        elif call.target.verb == "update" and not self.strategy(kind).unconditional_update:
+            about = causes.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise statuses.invalid(kind.plural, kind.group, name, [about])
+
+    def _goes(self, new: Json, old: Json) -> bool:
+        """Whether nothing holds any longer what is being deleted."""
+        made = new["metadata"]
+        if not old["metadata"].get("deletionTimestamp") or made.get("finalizers"):
+            return False
+        if cast("Json", new.get("spec") or {}).get("finalizers"):
+            return False
+        return not made.get("deletionGracePeriodSeconds")
+
+    # Delete
+
+    async def delete(self, call: Call, options: DeleteOptions) -> Written:
+        """Delete an object, or begin to: it stays as long as something holds it."""
+        target = call.target
+        for _ in range(_MOST_TRIES):
+            record = self._store.get(target.kind.bucket, target.key)
+            if record is None:
+                raise statuses.not_found(target.kind.plural, target.kind.group, target.name)
+            try:
+                return await self._delete(call, record, options)
+            except Occupied:
+                continue
+        raise statuses.conflict(target.kind.plural, target.kind.group, target.name, MODIFIED)
+
+    async def _delete(self, call: Call, record: Record, options: DeleteOptions) -> Written:
+        kind, name = call.target.kind, call.target.name
+        old = decode(record.data)
+        self._check_preconditions(kind, name, old, options)
+        if kind.bucket == "namespaces" and name in CLUSTER_NAMESPACES and name != "kube-node-lease":
+            raise statuses.forbidden(kind.plural, kind.group, name, "this namespace may not be deleted")
+        if self._admission is not None:
+            await self._admission.validate(call, "DELETE", None, old)
+        new, marked = self._marked(kind, old, options)
+        if new is None:
+            return Written(old)
+        if self._held(new):
+            if new == old or options.dry_run:
+                return Written(new)
+            return Written(self._commit(kind, call.target.key, new, expected=record.revision))
+        if options.dry_run:
+            return Written(new if marked else old, deleted=True)
+        revision = record.revision
+        if marked:  # those who watch see it go in two steps
+            old = self._commit(kind, call.target.key, new, expected=revision)
+            revision = int(old["metadata"]["resourceVersion"])
+        return Written(self._remove(kind, call.target.key, old, revision), deleted=True)
+
+    def _marked(self, kind: Kind, old: Json, options: DeleteOptions) -> tuple[Json | None, bool]:
+        """The object as it is while it goes (None: as it is), and whether that is told where nothing holds it."""
+        strategy = self.strategy(kind)
+        made = dict(old["metadata"])
+        grace = strategy.grace(old, options.grace)
+        if made.get("deletionTimestamp") and grace is not None:
+            left = made.get("deletionGracePeriodSeconds", 0)
+            if options.grace is None or options.grace >= left > 0:
+                return None, False
+        if kind.bucket == "namespaces":
+            return self._terminating(old), False
+        first = not made.get("deletionTimestamp")
+        finalizers = _finalizers(strategy, made.get("finalizers") or [], options.policy)
+        if finalizers != (made.pop("finalizers", None) or []) or finalizers:
+            made["finalizers"] = finalizers
+        shorter = grace is not None and grace < made.get("deletionGracePeriodSeconds", 0)
+        if first or shorter:
+            made["deletionTimestamp"] = self._stamp_in(grace or 0)
+            made["deletionGracePeriodSeconds"] = grace or 0
+            if first and made.get("generation"):
+                made["generation"] += 1
+        return in_order(kind, {**old, "metadata": made}), grace is not None
+
+    def _terminating(self, old: Json) -> Json:
+        if old["metadata"].get("deletionTimestamp"):
+            return old
+        made = {**old["metadata"], "deletionTimestamp": self._around.stamp()}
+        return {**old, "metadata": made, "status": {**(old.get("status") or {}), "phase": "Terminating"}}
+
+    def _held(self, new: Json) -> bool:
+        made = new["metadata"]
+        spec = cast("Json", new.get("spec") or {})
+        return bool(made.get("finalizers") or made.get("deletionGracePeriodSeconds") or spec.get("finalizers"))
+
+    def _check_preconditions(self, kind: Kind, name: str, old: Json, options: DeleteOptions) -> None:
+        uid, version = old["metadata"]["uid"], old["metadata"]["resourceVersion"]
+        if options.uid is not None and options.uid != uid:
+            why = (
+                f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid}). "
+                "The object might have been deleted and then recreated"
+            )
+            raise statuses.conflict(kind.kind, kind.group, name, why)
+        if options.resource_version is not None and options.resource_version != version:
+            why = (
+                f"the ResourceVersion in the precondition ({options.resource_version}) does not match the "
+                f"ResourceVersion in record ({version}). The object might have been modified"
+            )
+            raise statuses.conflict(kind.kind, kind.group, name, why)
+
+    def _stamp_in(self, seconds: int) -> str:
+        return (self._around.now() + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    # Inner parts
+
+    def _note_fields(self, call: Call, old: Json | None, new: Json) -> None:
+        if self._managed is not None:
+            entries = self._managed.record(call, old, new, self._around.stamp())
+            new["metadata"]["managedFields"] = list(entries)
+
+    def _commit(self, kind: Kind, key: str, obj: Json, *, expected: int) -> Json:
+        revision = self._store.revision + 1
+        self._store.commit(kind.bucket, key, encode(kind, obj, revision), expected=expected)
+        obj["metadata"]["resourceVersion"] = str(revision)
+        return in_order(kind, obj)
+
+    def _remove(self, kind: Kind, key: str, old: Json, expected: int) -> Json:
+        revision = self._store.revision + 1
+        self._store.commit(kind.bucket, key, encode(kind, old, revision), expected=expected, gone=True)
+        return {**old, "metadata": {**old["metadata"], "resourceVersion": str(revision)}}
+
+
+def _finalizers(strategy: Strategy, there: list[str], policy: str) -> list[str]:
+    """What holds an object once it is to be deleted in this way."""
+    if not policy:
+        policy = "Orphan" if "orphan" in there else "Foreground" if "foregroundDeletion" in there else ""
+    policy = policy or strategy.default_policy
+    kept = [each for each in there if each not in ("orphan", "foregroundDeletion")]
+    added = {"Orphan": ["orphan"], "Foreground": ["foregroundDeletion"]}.get(policy, [])
+    return kept + added

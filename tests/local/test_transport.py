@@ -1,0 +1,98 @@
+"""Our own client and informers against the server in the process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from trimtab.apiserver.server import Server
+from trimtab.cache import Informers
+from trimtab.client import AlreadyExists, Client, Conflict, Expired, Invalid, NotFound
+from trimtab.kube import dynamic
+from trimtab.kube.apps.v1 import Deployment
+from trimtab.kube.core.v1 import ConfigMap, Namespace, Pod
+from trimtab.kube.meta.v1 import ObjectMeta
+from trimtab.local import LocalTransport
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+@pytest.fixture
+async def client(server: Server) -> AsyncIterator[Client]:
+    async with Client(LocalTransport(server)) as client:
+        yield client
+
+
+def config_map(name: str, **data: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, labels={"app": name}), data=data)
+
+
+async def test_an_object_comes_and_goes(client: Client) -> None:
+    made = await client.create(config_map("a", k="v"))
+    assert (made.metadata.namespace, made.metadata.uid != "") == ("default", True)
+    with pytest.raises(AlreadyExists):
+        await client.create(config_map("a"))
+    assert (await client.get(ConfigMap, "a")).data == {"k": "v"}
+    await client.delete(made)
+    with pytest.raises(NotFound):
+        await client.get(ConfigMap, "a")
+
+
+async def test_errors_have_their_reasons(client: Client) -> None:
+    with pytest.raises(Invalid, match=r"metadata\.name"):
+        await client.create(config_map("Not_A_Name"))
+    loose = dynamic("v1", "ConfigMap")
+    first = await client.create(loose({"metadata": {"name": "b"}}))
+    await client.replace(loose({"metadata": {"name": "b"}, "data": {"x": "y"}}))
+    with pytest.raises(Conflict):
+        await client.replace(first)
+    with pytest.raises(NotFound, match="no-such"):
+        await client.create(config_map("a"), namespace="no-such")
+
+
+async def test_a_watch_tells_what_happens(client: Client) -> None:
+    first = await client.create(config_map("a", k="v"))
+    async with client.watch(ConfigMap, resource_version=first.metadata.resource_version) as events:
+        await client.create(config_map("b"))
+        await client.delete(first)
+        seen = [await anext(aiter(events)) for _ in range(2)]
+    assert [(event.type, event.object.metadata.name) for event in seen] == [("ADDED", "b"), ("DELETED", "a")]
+    assert int(seen[1].object.metadata.resource_version) > int(seen[0].object.metadata.resource_version)
+
+
+async def test_a_watch_from_what_is_forgotten_says_so(server: Server, client: Client) -> None:
+    first = await client.create(config_map("a"))
+    await client.create(config_map("b"))
+    server.store.compact(server.store.revision)
+    with pytest.raises(Expired):
+        async with client.watch(ConfigMap, resource_version=first.metadata.resource_version) as events:
+            await anext(aiter(events))
+
+
+async def test_informers_follow(server: Server, client: Client) -> None:
+    for n in range(5):
+        await client.create(config_map(f"a{n}"))
+    async with Informers(client) as informers:
+        informer = informers.informer(ConfigMap)
+        await informers.synced(10)
+        assert len(informer.lister.list(namespace="default")) == 5
+        seen: asyncio.Queue[str] = asyncio.Queue()
+        registration = informer.add_handler(on_add=lambda obj, _: seen.put_nowait(obj.metadata.name))
+        await registration.synced()
+        await client.create(config_map("late"))
+        async with asyncio.timeout(10):
+            while await seen.get() != "late":
+                pass
+        assert informer.lister.get("late", namespace="default") is not None
+
+
+async def test_built_in_kinds_are_there(client: Client) -> None:
+    names = {namespace.metadata.name for namespace in await client.list(Namespace)}
+    assert names >= {"default", "kube-system"}
+    assert list(await client.list(Pod)) == []
+    assert list(await client.list(Deployment)) == []

@@ -12,6 +12,8 @@ from tests.cache.samples import Obj, merged, status
 from tests.cache.streams import Asked
 
 from trimtab.client.patches import APPLY
+from trimtab.client.request import Request
+from trimtab.client.transport import Broken, Response
 
 Leaves = dict[tuple[str, ...], Any]
 WRITES = ("create", "update", "patch", "delete")
@@ -24,7 +26,15 @@ class ApiServer(FakeServer):
         super().__init__(*served)
         self.admit: Callable[[Obj], None] = lambda _: None
         self.before_write: Callable[[Asked], None] = lambda _: None
+        self.lost_answers = 0  # of writes that were done
         self._applied: dict[tuple[str, str], dict[str, Leaves]] = {}
+
+    async def send(self, request: Request) -> Response:
+        response = await super().send(request)
+        if self.lost_answers and request.verb in WRITES:
+            self.lost_answers -= 1
+            raise Broken(f"cannot {request}: the answer was lost")
+        return response
 
     @property
     def writes(self) -> list[Asked]:

@@ -183,6 +183,21 @@ async def test_what_is_gone_is_not_remembered() -> None:
 
 
 @virtual
+async def test_what_a_controller_deletes_is_not_remembered() -> None:
+    app, server = App("app"), ApiServer(ConfigMap, Service)
+
+    @app.controller(ConfigMap, reads=[Service])
+    async def fickle(cm: ConfigMap, ctx: Context) -> None:
+        await ctx.apply(service("web"))
+        await ctx.delete(Service, "web")
+
+    server.put(config_map("a"))
+    async with working(app, server) as controllers:
+        assert len(server.writes) == 2
+        assert remembered(controllers) == 0
+
+
+@virtual
 async def test_a_status_that_was_so_before_we_came_makes_no_request() -> None:
     app, server = App("app"), ApiServer(Deployment)
 

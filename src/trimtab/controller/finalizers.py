@@ -56,15 +56,15 @@ async def hold(writer: Writer, obj: Object | Dynamic, finalizer: str) -> bool:
     return held is not None and finalizer in held.metadata.finalizers
 
 
-async def release(writer: Writer, obj: Object | Dynamic, finalizer: str) -> None:
-    """Take the finalizer off."""
+async def release(writer: Writer, obj: Object | Dynamic, finalizer: str) -> bool:
+    """Take the finalizer off; False where the server does not know the object, which is for the cache to confirm."""
 
     def change(current: Any) -> None:
         meta = current.metadata
         if meta.uid == obj.metadata.uid and finalizer in meta.finalizers:
             meta.finalizers.remove(finalizer)
 
-    await _change(writer, obj, change)
+    return await _change(writer, obj, change) is not None
 
 
 async def _change(writer: Writer, obj: Object | Dynamic, change: Any) -> Object | Dynamic | None:

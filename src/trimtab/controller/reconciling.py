@@ -126,7 +126,7 @@ class Reconciler:
             case Step.HOLD:
                 assert finalizer is not None
                 if not await hold(self._around.writer, obj, finalizer.name):
-                    return None
+                    return Requeue()  # it is on its way out, or gone: the cache will know soon
                 entry = self._entry(ctx.key)
                 if entry is None:
                     return await self._gone(ctx)
@@ -149,7 +149,8 @@ class Reconciler:
             if isinstance(answer, Terminal):
                 ctx.event("Warning", "CleanupFailed", _why(finalizer, answer), action="CleanUp")
             return answer
-        await release(self._around.writer, obj, finalizer.name)
+        if not await release(self._around.writer, obj, finalizer.name):
+            return Requeue()
         ctx.log.info("cleaned up, and took the finalizer off", finalizer=finalizer.name)
         return None
 

@@ -19,6 +19,7 @@ from trimtab.kube.dynamic import Dynamic
 from trimtab.kube.editing import edit_patch, merge_patch
 from trimtab.kube.frozen import plain_class
 from trimtab.kube.objects import Object
+from trimtab.kube.partial import metadata_of
 from trimtab.kube.wire import K, to_wire
 
 _MOST_FOREIGN: Final = 10_000
@@ -65,7 +66,7 @@ class Writer:
         except NotFound:
             return None
         except Conflict:
-            if options.get("resource_version") or not options.get("uid"):
+            if not await self._is_gone(kind, name, namespace, options.get("uid", "")):
                 raise
             return None
 
@@ -141,6 +142,14 @@ class Writer:
         except NotFound:
             return
         self.applied.learn(place, sent, wire, to_wire(made))
+
+    async def _is_gone(self, kind: type[Object | Dynamic], name: str, namespace: str, uid: str) -> bool:
+        """Whether the object of this uid is there no more, as the server says. A Conflict may mean other things."""
+        try:
+            there = await self.client.get(metadata_of(kind), name, namespace=namespace or None)
+        except NotFound:
+            return True
+        return there.metadata.uid != uid and bool(uid)
 
     def leave_alone(self, uid: str) -> None:
         """Remember that this object is somebody else's."""

@@ -40,7 +40,7 @@ async def test_a_role_that_is_missing_and_then_granted(
         assert 'Forbidden (403): configmaps is forbidden: User "nobody" cannot ' in said
         assert "\n" not in said
         [health] = informers.health()
-        assert (health.synced, "Forbidden" in health.problem, health.heard) == (False, True, None)
+        assert (health.synced, "Forbidden" in health.problem) == (False, True)
         with pytest.raises(NotSynced, match="Forbidden"):
             informer.lister.list()
         assert witness.told == []

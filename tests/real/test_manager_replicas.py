@@ -1,0 +1,104 @@
+"""Several replicas, one leader: it is killed, paused, asked to stop. Never does a deposed one write."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from trimtab.client import Client
+from trimtab.kube.coordination.v1 import Lease
+from trimtab.testing.control_plane import ControlPlane
+
+from .cache_helpers import config_map
+from .manager_helpers import Replica, Replicas, replicas, writers
+
+QUICK = ("--leader-elect", "--lease-duration", "3", "--renew-deadline", "2", "--retry-period", "0.4")
+
+
+@pytest.fixture
+async def several(control_plane: ControlPlane, client: Client, tmp_path: Path) -> AsyncIterator[Replicas]:
+    await client.create(config_map("in", write="yes"))
+    async with replicas(control_plane.kubeconfig(), client.namespace, tmp_path) as several:
+        yield several
+
+
+async def a_leader_and_standbys(several: Replicas, *flags: str) -> list[Replica]:
+    """Three, the leader first; the others are ready to take over."""
+    first = await several.start(*flags)
+    await first.says("leading: ")
+    others = [await several.start(*flags) for _ in range(2)]
+    for other in others:
+        await other.says(f"is held by {json_identity(first)}")
+    return [first, *others]
+
+
+def json_identity(replica: Replica) -> str:
+    said = next(line for line in replica.lines if "competing for" in line)
+    return said.partition(" as ")[2].partition('"')[0]
+
+
+async def next_leader(others: list[Replica], seconds: float) -> Replica:
+    waits = {asyncio.create_task(other.says("leading: ", seconds)): other for other in others}
+    done, pending = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    for wait in pending:
+        wait.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)
+    return waits[done.pop()]
+
+
+async def test_a_leader_is_killed_and_another_takes_over(several: Replicas, client: Client) -> None:
+    async with writers(client) as seen:
+        first, *others = await a_leader_and_standbys(several, *QUICK)
+        await seen.until(first.name)
+        assert [await each.leads() for each in several.all] == [True, False, False]
+        assert [(await each.get("/readyz"))[0] for each in several.all] == [200, 200, 200]
+        killed = time.monotonic()
+        first.process.send_signal(signal.SIGKILL)
+        second = await next_leader(others, 20)
+        took = time.monotonic() - killed
+        assert 2 < took < 3 + 2 * 0.48 + 2, took  # the lease, and the looks around it
+        await seen.until(first.name, second.name)
+        await seen.more()
+        assert seen.order == [first.name, second.name]
+        lease = await client.get(Lease, "writer")
+        assert (lease.spec.holder_identity, lease.spec.lease_transitions) == (json_identity(second), 1)
+
+
+async def test_a_leader_that_was_paused_past_its_lease_writes_nothing_when_it_wakes(
+    several: Replicas, client: Client
+) -> None:
+    async with writers(client) as seen:
+        first, *others = await a_leader_and_standbys(several, *QUICK)
+        await seen.until(first.name)
+        first.process.send_signal(signal.SIGSTOP)
+        second = await next_leader(others, 20)
+        await seen.until(first.name, second.name)
+        first.process.send_signal(signal.SIGCONT)
+        assert await first.ended(20) == 1
+        await seen.more()
+        assert seen.order == [first.name, second.name]
+        text = "\n".join(first.lines)
+        assert "this process leads no longer: it may not write since" in text, str(first)
+        assert "was it paused?" in text
+        assert f"error: lease {client.namespace}/writer is lost: " in text
+
+
+async def test_a_leader_that_is_asked_to_stop_drains_and_hands_over_at_once(several: Replicas, client: Client) -> None:
+    async with writers(client) as seen:
+        first, *others = await a_leader_and_standbys(several, "--leader-elect", "--grace", "3")
+        await seen.until(first.name)
+        first.process.send_signal(signal.SIGTERM)
+        asked = time.monotonic()
+        assert await first.ended(20) == 0
+        ended = time.monotonic()
+        assert ended - asked < 10
+        second = await next_leader(others, 20)
+        assert time.monotonic() - ended < 2.4 + 2  # a look, not the 15 s of the lease
+        await seen.until(first.name, second.name)
+        said = [entry["message"] for entry in first.entries]
+        assert said.index("SIGTERM: stopping; once more ends this process at once") < said.index("stopped")

@@ -9,7 +9,7 @@ STAMP = "trimtab.dev/written-at"
 """The annotation in which a writer says when it wrote, in seconds since 1970."""
 
 
-class Synced(msgspec.Struct, frozen=True, kw_only=True):
+class Synced(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An informer knows all. MB are 10⁶ bytes; `before` is before it was made, `after` is after a collection."""
 
     n: int

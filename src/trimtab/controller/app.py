@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from trimtab.controller.declaration import Controller, DeclarationError, Finalizer, check_name
 from trimtab.controller.mappings import KeyMapping
-from trimtab.controller.options import DeclaresOptions
+from trimtab.controller.options import DeclaresOptions, Options
 from trimtab.controller.predicates import Predicate, as_predicate
 from trimtab.controller.results import Result
 from trimtab.kube.wire import K
 from trimtab.queue import ItemExponential, Limiter
 
 if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
+
     from trimtab.controller.context import Context
     from trimtab.kube.dynamic import Dynamic
     from trimtab.kube.objects import Object
 
 Answer: TypeAlias = "Awaitable[Result | None] | Result | None"
+M = TypeVar("M", bound="Collector")
 R_co = TypeVar("R_co", bound=Answer, covariant=True)
 
 
@@ -33,9 +36,18 @@ class App(DeclaresOptions):
         check_name(name, "app")
         self.name = name
         self.controllers: dict[str, Controller] = {}
+        self.collectors: list[Callable[[Options], Collector]] = []
 
     def __repr__(self) -> str:
         return f"<App {self.name}: {', '.join(self.controllers) or 'no controllers yet'}>"
+
+    def collector(self, make: Callable[[Options], M]) -> Callable[[Options], M]:
+        """Declare metrics of the app's own: `make` makes what collects them, once in a run.
+
+        What runs the app shows them beside its own; `ctx.once(make)` is the same collector.
+        """
+        self.collectors.append(make)
+        return make
 
     def controller(
         self,

@@ -150,6 +150,7 @@ class Manager:
             EventsCollector(recorder),
             QueueCollector(self._queues),
             ControllerCollector(self._numbers),
+            *(self._options.once(make) for app in self.apps for make in app.collectors),
         ):
             self.registry.register(collector)
         add = self._lifecycle.add

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
-from urllib.parse import quote, urlencode
+from typing import Final, TypeAlias
+from urllib.parse import quote, quote_plus
 
 from trimtab.errors import TrimtabError
 from trimtab.kube.kinds import Resource
 
 JSON = "application/json"
+
+_is_plain: Final = re.compile(r"[A-Za-z0-9_.~-]*").fullmatch  # nearly all there is: it needs no encoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +96,21 @@ def write(
 
 def query_string(query: Query) -> str:
     """`?a=b&c=true`, without what is None or empty; values are encoded."""
-    given = {
-        name: str(value).lower() if isinstance(value, bool) else value
+    given = [
+        f"{_encoded(name)}={_encoded(str(value).lower() if isinstance(value, bool) else str(value))}"
         for name, value in query.items()
         if value is not None and value != ""
-    }
-    return "?" + urlencode(given) if given else ""
+    ]
+    return "?" + "&".join(given) if given else ""
+
+
+def _encoded(text: str) -> str:
+    return text if _is_plain(text) else quote_plus(text)
 
 
 def segment(value: str, what: str) -> str:
     """A name as a part of a path. The rules are the API server's: what could leave its place is refused."""
-    if value.isalnum() and value.isascii():
+    if _is_plain(value) and value not in (".", ".."):
         return value
     if value in (".", "..") or "/" in value or "%" in value or not value.isprintable():
         raise TrimtabError(

@@ -246,14 +246,14 @@ async def test_events_arrive_in_any_pieces() -> None:
 # How it is paced
 
 
-async def rests_of(gap: float, count: int, together: int = 1) -> list[float]:
-    """How long a reader rests whose watch brings so many times so many changes, with a gap between."""
+async def rests_of(gap: float, count: int, together: int = 1, then: float = 0) -> list[float]:
+    """How long a reader rests whose watch brings so many times so many changes with a gap between, then another."""
     server = server_with("a")
     async with feeding(server):
         [stream] = server.watches
         stream.rests.clear()
-        for number in range(count):
-            await asyncio.sleep(gap)
+        for number, pause in enumerate([gap] * count + [then] * bool(then)):
+            await asyncio.sleep(pause)
             line = b'{"type":"MODIFIED","object":%s}\n'
             objects = (pod("a", resourceVersion=str(100 * number + n + 10)) for n in range(together))
             stream.say(b"".join(line % msgspec.json.encode(obj) for obj in objects))
@@ -266,8 +266,11 @@ async def test_changes_that_come_thick_and_fast_are_read_in_batches() -> None:
     assert len(await rests_of(gap=0.005, count=7)) == 0, "few are read as they come"
     assert await rests_of(gap=0.005, count=8) == [0.02]
     assert len(await rests_of(gap=0.021, count=20, together=3)) == 0
-    assert len(await rests_of(gap=0.019, count=20, together=3)) == 11, "a batch is a reason for another"
-    assert len(await rests_of(gap=0.019, count=17)) == 1, "where nothing was there to be collected, it begins anew"
+    assert len(await rests_of(gap=0.019, count=20)) == 11
+    assert len(await rests_of(gap=0.005, count=8, then=0.039)) == 2, (
+        "what comes soon after a rest is a reason for another"
+    )
+    assert len(await rests_of(gap=0.005, count=8, then=0.041)) == 1
 
 
 @virtual

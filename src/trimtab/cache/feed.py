@@ -252,8 +252,8 @@ class Feed(Generic[K]):
             if sum(map(len, lines)) < _LARGE:
                 events.rest(_LOADING_REST)
             return
-        thick = len(lines) > 1 if self._rested else self._read_at - last < _CLOSE
-        self._in_a_row = self._in_a_row + 1 if thick else 0
+        close = self._read_at - last < _CLOSE + (_REST if self._rested else 0)
+        self._in_a_row = self._in_a_row + 1 if close else 0
         self._rested = self._in_a_row > _FEW and sum(map(len, lines)) < _LARGE
         if self._rested:
             events.rest(_REST)

@@ -74,6 +74,7 @@ async def test_a_worker_that_goes_while_it_is_woken_leaves_the_key_to_another() 
     served.workers[1].cancel()  # it waits and was not woken
     served.queue.add("b")  # before it knows that it is to go
     await asyncio.wait(served.workers)
+    assert [worker.cancelled() for worker in served.workers] == [True, True]
     assert served.queue.listener is None
     assert (await served.waiting.get()) is not None
 

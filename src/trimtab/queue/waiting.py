@@ -39,9 +39,9 @@ class AsyncWorkQueue:
         try:
             await waiter
         except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():
+            if not waiter.cancelled():
                 self._changed()  # it was woken for a key, and somebody else has to take that
-            else:
+            elif waiter in self._waiters:
                 self._waiters.remove(waiter)
                 self._nobody_waits()
             raise

@@ -64,6 +64,7 @@ class Schema:
         "strategies",
         "type",
         "values",
+        "zero",
     )
 
     name: str
@@ -91,6 +92,9 @@ class Schema:
     """What any other key holds, or None where there may be no other."""
     atomic_map: bool
     """Whoever sets one key owns all."""
+
+    zero: Json
+    """Of a struct: what is there when nothing was set. Leave it as it is: others read it too."""
 
     is_list: bool
     items: Schema
@@ -202,6 +206,16 @@ def _items(node: Schema) -> Schema:
     return untyped() if node.name == _ATOMIC or json is None else node.child(json)
 
 
+def _zero(node: Schema) -> Json:
+    found: Json = {}
+    for name, field in node.fields.items():
+        if field.default == {} and field.is_map:
+            found[name] = field.zero
+        elif name in node.required and not field.scalar:
+            found[name] = None
+    return found
+
+
 # The two shapes of what nobody describes: in the one every map and list is atomic; in the other maps are granular.
 _UNTYPED = {"x-kubernetes-map-type": "atomic", "additionalProperties": True}
 _DEDUCED: Json = {"additionalProperties": True}
@@ -237,6 +251,7 @@ _LAZY: dict[str, Callable[[Schema], Any]] = {
     "fields": _fields,
     "values": _values,
     "items": _items,
+    "zero": _zero,
     "required": lambda node: frozenset(node.said().get("required", ())),
     "enum": lambda node: tuple(node.said().get("enum", ())),
     "nullable": lambda node: bool(node.said().get("nullable")),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
 
 from trimtab.apiserver.facts import Schema
 from trimtab.apiserver.patching.fieldsets import item_by_keys, item_by_value, path_text
@@ -13,6 +13,19 @@ from trimtab.apiserver.patching.values import is_list, is_map
 
 Fault: TypeAlias = "tuple[str, str]"
 """Where, and what."""
+
+
+_ACCEPTED: Final[dict[type, frozenset[str]]] = {
+    str: frozenset({"string", "untyped"}),
+    bool: frozenset({"boolean", "untyped"}),
+    int: frozenset({"numeric", "untyped"}),
+    float: frozenset({"numeric", "untyped"}),
+}
+"""Which scalars of a schema a value may be."""
+
+_accepted: Final[Callable[[Any], frozenset[str] | None]] = _ACCEPTED.get
+
+_ABSENT: Final[Any] = object()
 
 
 class NoKeyError(ValueError):
@@ -32,22 +45,54 @@ def element_of(schema: Schema, item: Any) -> str:
     if not is_map(item):
         what = "a null element" if item is None else "non-map elements"
         raise NoKeyError(f"associative list with keys may not have {what}")
-    found: dict[str, Any] = {}
-    for key in schema.keys:
-        if key in item:
-            found[key] = item[key]
-        else:
+    pairs: list[Any] = []
+    for key in sorted(schema.keys):
+        value = item.get(key, _ABSENT)
+        if value is _ABSENT:
             field = schema.items.fields.get(key)
-            default = None if field is None else field.json.get("default")
-            if default is not None:
-                found[key] = default
-    if not found:
+            value = None if field is None else field.json.get("default")
+            if value is None:
+                continue
+        pairs += (key, value)
+    if not pairs:
         keys = " ".join(json.dumps(key) for key in schema.keys)
         raise NoKeyError(
             f"associative list with keys has an element that omits all key fields [{keys}] "
             "(and doesn't have default values for any key fields)"
         )
-    return item_by_keys(found)
+    try:
+        return item_by_keys(*pairs)
+    except TypeError:  # a key that is a list or a map
+        return item_by_keys.__wrapped__(*pairs)
+
+
+def fits(schema: Schema, value: Any) -> bool:
+    """Whether there are no faults; said without looking for where they are."""
+    if is_map(value):
+        if not schema.is_map:
+            return False
+        fields = schema.fields
+        for key, child in value.items():
+            below = fields.get(key) or schema.values
+            if below is None:
+                return False
+            accepted = _accepted(child.__class__)
+            if below.scalar not in accepted if accepted else not fits(below, child):
+                return False
+        return True
+    if is_list(value):
+        return schema.is_list and _items_fit(schema, value)
+    return value is None or _scalar_fits(schema.scalar, value)
+
+
+def _items_fit(schema: Schema, value: list[Any]) -> bool:
+    if not schema.atomic_list:
+        try:
+            if len({element_of(schema, item) for item in value}) < len(value):
+                return False
+        except NoKeyError:
+            return False
+    return all(fits(schema.items, item) for item in value)
 
 
 def faults(schema: Schema, value: Any) -> list[Fault]:
@@ -101,15 +146,7 @@ def _faults_of_list(schema: Schema, value: list[Any], where: str) -> Iterator[Fa
 
 
 def _scalar_fits(scalar: str, value: Any) -> bool:
-    match scalar:
-        case "string":
-            return isinstance(value, str)
-        case "boolean":
-            return isinstance(value, bool)
-        case "numeric":
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case other:
-            return other == "untyped"
+    return scalar in (_accepted(value.__class__) or ())
 
 
 def _mismatch(schema: Schema, value: Any) -> str:

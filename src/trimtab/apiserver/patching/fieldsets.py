@@ -193,14 +193,19 @@ def canonical(element: str) -> str:
     if kind == "i":
         return f"i:{int(said)}"
     value = msgspec.json.decode(said)
-    return item_by_keys(value) if kind == "k" and is_map(value) else f"{kind}:{_text(value)}"
+    if kind == "k" and is_map(value):
+        return item_by_keys.__wrapped__(*(part for pair in sorted(value.items()) for part in pair))
+    return f"{kind}:{_text(value)}"
 
 
-def item_by_keys(keys: dict[str, Any]) -> str:
-    """The element of a list's item that has these keys."""
-    return "k:{" + ",".join(f"{_text(name)}:{_text(value)}" for name, value in sorted(keys.items())) + "}"
+@lru_cache(4096, typed=True)
+def item_by_keys(*pairs: Any) -> str:
+    """The element of a list's item that has these keys: each name, in order, and its value."""
+    named = zip(pairs[::2], pairs[1::2], strict=True)
+    return "k:{" + ",".join(f"{_text(name)}:{_text(value)}" for name, value in named) + "}"
 
 
+@lru_cache(4096, typed=True)
 def item_by_value(value: Any) -> str:
     """The element of a set's item."""
     return "v:" + _text(value)

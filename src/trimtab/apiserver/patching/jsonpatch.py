@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from trimtab.apiserver.patching.gotext import go_kind
 from trimtab.apiserver.patching.refusals import unprocessable
@@ -26,7 +27,7 @@ class FailedError(Exception):
 def json_patch(obj: Any, operations: Any) -> Any:
     """The object after the operations; Refused where they are none, or one of them cannot be done."""
     patch = _operations(operations)
-    document: Any = copy.deepcopy(obj)
+    document = _copied(obj)
     for number, operation in enumerate(patch):
         do = _OPERATIONS.get(operation.get("op") or "", _unknown)
         try:
@@ -34,6 +35,10 @@ def json_patch(obj: Any, operations: Any) -> Any:
         except FailedError as error:
             raise unprocessable() from FailedError(f"operation {number}: {error}")
     return document
+
+
+def _copied(value: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value))
 
 
 def _operations(operations: Any) -> list[dict[str, Any]]:
@@ -116,7 +121,7 @@ def _take(container: Any, key: str) -> Any:
 
 def _add(document: Any, operation: Mapping[str, Any]) -> Any:
     container, key = _container(document, _path(operation))
-    _put(container, key, copy.deepcopy(operation.get("value")), insert=True)
+    _put(container, key, _copied(operation.get("value")), insert=True)
     return document
 
 
@@ -126,7 +131,7 @@ def _remove(document: Any, operation: Mapping[str, Any]) -> Any:
 
 
 def _replace(document: Any, operation: Mapping[str, Any]) -> Any:
-    path, value = _path(operation), copy.deepcopy(operation.get("value"))
+    path, value = _path(operation), _copied(operation.get("value"))
     if not path:
         if not is_map(value) and not is_list(value):
             raise FailedError("the whole can only be replaced by an object or a list")
@@ -146,7 +151,7 @@ def _move(document: Any, operation: Mapping[str, Any]) -> Any:
 def _copy(document: Any, operation: Mapping[str, Any]) -> Any:
     value = _get(*_container(document, _path(operation, "from")))
     container, key = _container(document, _path(operation))
-    _put(container, key, None if value is _ABSENT else copy.deepcopy(value), insert=True)
+    _put(container, key, None if value is _ABSENT else _copied(value), insert=True)
     return document
 
 

@@ -8,14 +8,14 @@ from typing import Any
 from trimtab.apiserver.facts import Schema
 from trimtab.apiserver.patching.checking import NoKeyError, element_of
 from trimtab.apiserver.patching.fieldsets import LEAF, SELF, Node, is_member
-from trimtab.apiserver.patching.typedsets import ABSENT, below, elements, equal, grouped, shape_of
+from trimtab.apiserver.patching.typedsets import ABSENT, SCALARS, below, elements, equal, shape_of
 from trimtab.apiserver.patching.values import Json, is_list, is_map
 
 
 def merge(schema: Schema, live: Any, applied: Any) -> Any:
     """The live object with what was applied: nothing goes, and what both have is as applied.
 
-    Parts are shared with the two; whoever changes the result copies them first.
+    Parts are shared with the two; whoever changes the result copies them first. What stays as it was is the very same.
     """
     if live is ABSENT:
         return applied
@@ -28,22 +28,29 @@ def merge(schema: Schema, live: Any, applied: Any) -> Any:
         had, has = live if is_list(live) else [], applied if is_list(applied) else []
         if had or has:
             return _merge_lists(schema, had, has)
-    return applied
+    return live if equal(live, applied) else applied
 
 
 def _merge_maps(schema: Schema, live: Json, applied: Json) -> Json:
-    merged = dict(live)
+    merged: Json | None = None
     for key, value in applied.items():
-        merged[key] = merge(below(schema, key), live.get(key, ABSENT), value)
-    return merged
+        before = live.get(key, ABSENT)
+        if type(value) in SCALARS:
+            after = before if type(before) is type(value) and before == value else value
+        else:
+            after = merge(below(schema, key), before, value)
+        if after is not before:
+            merged = dict(live) if merged is None else merged
+            merged[key] = after
+    return live if merged is None else merged
 
 
 def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[Any]:
     """Items as the applied list orders them; those that only the live one has keep their places between them."""
-    if equal(live, applied):
-        return live
     there, wanted = list(elements(schema, live)), dict(elements(schema, applied))
-    known = grouped(schema, live)
+    known: dict[str, list[Any]] = {}
+    for element, item in there:
+        known.setdefault(element, []).append(item)
     merged: list[Any] = []
     for place, element in _order([element for element, _ in there], list(wanted)):
         if place is not None:
@@ -52,7 +59,8 @@ def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[An
         items = known.get(element, [ABSENT])
         # Of an item that stands there twice nobody knows which is meant: the applied one is all that remains.
         merged.append(merge(schema.items, items[0] if len(items) == 1 else None, wanted[element]))
-    return merged
+    same = len(merged) == len(live) and all(after is before for after, before in zip(merged, live, strict=True))
+    return live if same else merged
 
 
 def _order(live: list[str], applied: list[str]) -> Iterator[tuple[int | None, str]]:

@@ -32,6 +32,8 @@ class Owner:
     subresource: str
     fields: Node
     time: str | None = None
+    written: dict[str, Any] | None = None
+    """The entry that it was read from, where that is as it would be written."""
 
     @property
     def who(self) -> Who:
@@ -41,10 +43,12 @@ class Owner:
 
     def owning(self, fields: Node) -> Owner:
         """The same with other fields."""
-        return replace(self, fields=fields)
+        return self if fields is self.fields else replace(self, fields=fields, written=None)
 
     def entry(self) -> dict[str, Any]:
         """As it stands in the object."""
+        if self.written is not None:
+            return self.written
         entry: dict[str, Any] = {
             "manager": self.manager,
             "operation": self.operation,
@@ -73,8 +77,8 @@ class Owner:
 Owners: TypeAlias = "dict[Who, Owner]"
 
 
-def decode(entries: list[Any] | None) -> Owners:
-    """Read managedFields; UnreadableError where they are none."""
+def decode(entries: list[Any] | None, *, ours: bool = False) -> Owners:
+    """Read managedFields; UnreadableError where they are none. `ours` are as we wrote them."""
     owners: Owners = {}
     for index, entry in enumerate(entries or ()):
         if entry.get("operation") not in {"Apply", "Update"}:
@@ -85,7 +89,8 @@ def decode(entries: list[Any] | None) -> Owners:
             fault = f"invalid fieldsType {_quoted(fields_type)}" if fields_type else "missing fieldsType"
             raise UnreadableError(f"{fault} in managed fields entry {index}")
         try:
-            fields = as_read(entry.get("fieldsV1") or {})
+            fields: Node = entry.get("fieldsV1") or {}
+            fields = fields if ours else as_read(fields)
         except (ValueError, msgspec.DecodeError) as error:
             raise UnreadableError(f"error decoding set: {error}") from error
         owner = Owner(
@@ -95,6 +100,7 @@ def decode(entries: list[Any] | None) -> Owners:
             entry.get("subresource", ""),
             fields,
             entry.get("time"),
+            entry if ours else None,
         )
         owners[owner.who] = owner
     return owners
@@ -132,12 +138,10 @@ def capped(owners: Owners) -> Owners:
         bucket: Who = (ANCIENT, "Update", version, "")
         if bucket not in owners:
             eldest = owners.pop(first[version].who)
-            owners[bucket] = replace(eldest, manager=ANCIENT, subresource="")
+            owners[bucket] = replace(eldest, manager=ANCIENT, subresource="", written=None)
         joined = union(owner.fields, owners[bucket].fields)
         del owners[owner.who]
-        owners[bucket] = replace(
-            owners.get(bucket, owner), manager=ANCIENT, subresource="", fields=joined, time=owner.time
-        )
+        owners[bucket] = Owner(ANCIENT, "Update", version, "", joined, owner.time)
         excess -= 1
     return owners
 

@@ -16,6 +16,7 @@ from trimtab.apiserver.patching.fieldsets import (
     Path,
     difference,
     intersection,
+    is_member,
     paths,
     union,
     without,
@@ -76,7 +77,7 @@ class Ownership:
         last = owners.get(applier.who)
         own = self._filtered(self._api_version, field_set(self._schema, applied))
         owners[applier.who] = replace(applier, fields=own, time=last.time if last else None)
-        new = self._pruned(merged, owners, last) if last and last.fields else merged
+        new = self._pruned(merged, owners, last) if last and _lets_go(last.fields, own) else merged
         owners, _ = self._taken_over(live, new, owners, applier.who, force=force)
         return (None if equal(live, new) else new), owners
 
@@ -97,7 +98,7 @@ class Ownership:
             schema = schemas[owner.api_version]
             if schema is not None:
                 fields = reconciled(schema, owner.fields)
-                found[who] = owner if fields is owner.fields else owner.owning(fields)
+                found[who] = owner.owning(fields)
         return found
 
     def _taken_over(self, live: Json, new: Json, owners: Owners, writer: Who, *, force: bool) -> tuple[Owners, Changes]:
@@ -119,7 +120,7 @@ class Ownership:
             conflicts += [Conflict(owner, path) for path in paths(lost)] if lost and not force else ()
             fields = difference(difference(owner.fields, lost), changes.removed)
             if fields:
-                kept[who] = owner if fields is owner.fields else owner.owning(fields)
+                kept[who] = owner.owning(fields)
         if conflicts:
             raise ConflictsError(conflicts)
         if writer in kept and not kept[writer].fields:
@@ -184,3 +185,16 @@ class Ownership:
             return obj
         there = self._versions(obj, self._api_version)
         return there and there[0]
+
+
+def _lets_go(last: Node, own: Node) -> bool:
+    """Whether an applier may have named last time what it does not name now."""
+    return last != own and not _within(last, own)
+
+
+def _within(last: Node, own: Node) -> bool:
+    for element, then in last.items():
+        now = own.get(element)
+        if now is None or is_member(then) != is_member(now) or not _within(then, now):
+            return False
+    return True

@@ -11,14 +11,13 @@ import msgspec
 
 from trimtab.apiserver.causes import Cause
 from trimtab.apiserver.facts import Schema
-from trimtab.apiserver.patching.checking import faults, told
+from trimtab.apiserver.patching.checking import faults, fits, told
 from trimtab.apiserver.patching.fieldsets import NOTHING, Node, difference, for_html, has, of, path_text, union
 from trimtab.apiserver.patching.owners import Operation, Owner, Owners, UnreadableError, capped, decode, encode, reset
 from trimtab.apiserver.patching.ownership import Conflict, ConflictsError, Ownership, Resets, Versions
 from trimtab.apiserver.patching.refusals import Unexplained
 from trimtab.apiserver.patching.typedsets import compare, equal, field_set
 from trimtab.apiserver.patching.values import Json, is_map
-from trimtab.apiserver.patching.zeros import zero
 from trimtab.apiserver.statuses import Refused, bad_request
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -83,14 +82,14 @@ def apply(
     _check(applied, live, schema, api_version)
     entries: Any = None if live is None else _meta(live).get("managedFields")
     try:
-        owners = decode(entries)
+        owners = decode(entries, ours=True)
     except UnreadableError as error:
         raise Unexplained(f"failed to decode managed fields: {error}") from error
-    before = zero(schema, applied) if live is None else live
+    before = _zero(schema, applied) if live is None else live
     ownership = Ownership(schema, api_version, versions or _no_other_version, resets or {})
     if not owners:
         writer = _owner(BEFORE_APPLY, "Update", api_version, subresource)
-        owners = _updated(ownership, zero(schema, applied), before, owners, writer, now)
+        owners = _updated(ownership, _zero(schema, applied), before, owners, writer, now)
     applier = _owner(manager, "Apply", api_version, subresource)
     try:
         new, owners = ownership.apply(before, applied, owners, applier, force=force)
@@ -128,7 +127,7 @@ def record_update(
         owners = _owners_to_go_on_with(live_entries, _meta(after).get("managedFields"), subresource)
     except UnreadableError:
         owners = {}
-    live = zero(schema, after) if before is None else before
+    live = _zero(schema, after) if before is None else before
     if not owners and _meta(live).get("uid"):
         return []
     ownership = Ownership(schema, api_version, versions or _no_other_version, resets or {})
@@ -150,6 +149,11 @@ def _same_but_for_time(one: Json, other: Json) -> bool:
     return equal({**one, "time": None}, {**other, "time": None})
 
 
+def _zero(schema: Schema, like: Json) -> Json:
+    """An object before anybody set anything: what a create is compared with."""
+    return {"apiVersion": like.get("apiVersion", ""), "kind": like.get("kind", ""), **schema.zero}
+
+
 def _check(applied: Json, live: Json | None, schema: Schema, api_version: str) -> None:
     meta = _meta(applied)
     kind = (live or applied).get("kind")
@@ -158,7 +162,8 @@ def _check(applied: Json, live: Json | None, schema: Schema, api_version: str) -
         raise bad_request(f"invalid object type: {group}/{version}, Kind={applied.get('kind', '')}")
     if meta.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    if found := faults(schema, applied):
+    if not fits(schema, applied):
+        found = faults(schema, applied)
         group, _, version = api_version.rpartition("/")
         what = f"{meta.get('namespace', '')}/{meta.get('name', '')}; {group}/{version}, Kind={applied.get('kind', '')}"
         raise Unexplained(f"failed to create typed patch object ({what}): {told(found)}")
@@ -166,15 +171,15 @@ def _check(applied: Json, live: Json | None, schema: Schema, api_version: str) -
 
 def _owners_to_go_on_with(live: Any, sent: Any, subresource: str) -> Owners:
     """Those whom the write names; where it names none, or nonsense, those of the live object."""
-    if subresource:
-        return decode(live)
+    if subresource or sent is None or (live and sent == live):
+        return decode(live, ours=True)
     if reset(sent):
         return {}
     try:
         owners = decode(sent)
     except UnreadableError:
         owners = {}
-    return owners or decode(live)
+    return owners or decode(live, ours=True)
 
 
 def _updated(ownership: Ownership, live: Json, new: Json, owners: Owners, writer: Owner, now: datetime) -> Owners:
@@ -221,7 +226,7 @@ def _last_applied_fields(live: Json, schema: Schema, api_version: str) -> Node:
         last: Any = msgspec.json.decode(annotation)
     except msgspec.DecodeError:
         return NOTHING
-    if not is_map(last) or last.get("apiVersion") != api_version or faults(schema, last):
+    if not is_map(last) or last.get("apiVersion") != api_version or not fits(schema, last):
         return NOTHING
     fields = field_set(schema, last)
     for changed in compare(schema, last, live):

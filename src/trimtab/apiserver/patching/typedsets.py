@@ -24,6 +24,8 @@ class Changes(NamedTuple):
 
 ABSENT: Final[Any] = object()
 
+SCALARS: Final = frozenset({str, int, float, bool})
+
 _encode = msgspec.json.Encoder().encode
 
 _Parts: TypeAlias = "tuple[Node | None, Node | None, Node | None]"
@@ -97,6 +99,9 @@ def _set_of_map(schema: Schema, value: Json) -> Node | None:
     fields = schema.fields
     for key, child in value.items():
         declared = fields.get(key)
+        if type(child) in SCALARS:
+            found["f:" + key] = LEAF
+            continue
         node = _set(declared or schema.values or untyped(), child)
         if node is None:
             if declared is not None and child is not None and child != {}:
@@ -122,7 +127,7 @@ def _whole(schema: Schema, value: Any) -> Node:
     if is_map(value):
         if schema.is_map and not schema.atomic_map:
             for key, child in value.items():
-                children["f:" + key] = _whole(below(schema, key), child)
+                children["f:" + key] = LEAF if type(child) in SCALARS else _whole(below(schema, key), child)
     elif is_list(value) and schema.is_list and not schema.atomic_list:
         for element, item in elements(schema, value):
             children[element] = LEAF if element in children else _whole(schema.items, item)
@@ -131,6 +136,8 @@ def _whole(schema: Schema, value: Any) -> Node:
 
 def equal(old: Any, new: Any) -> bool:
     """Whether two values are the same. To Python a boolean is a number; here it is not."""
+    if old is new:
+        return True
     if old != new:
         return False
     if is_map(old) or is_list(old):
@@ -148,7 +155,7 @@ def _alike(old: Any, new: Any) -> bool:
 
 
 def _compare(schema: Schema, old: Any, new: Any) -> _Parts:
-    if old is new or equal(old, new):
+    if equal(old, new):
         return _SAME
     then, now = shape_of(schema, old), shape_of(schema, new)
     if then == now:
@@ -210,11 +217,10 @@ def _compare_maps(schema: Schema, old: Json, new: Json) -> _Parts:
         before = old.get(key, ABSENT)
         if before is after:
             continue
-        child = below(schema, key)
         if before is ABSENT:
-            found.note("f:" + key, (None, None, _whole(child, after)))
-        else:
-            found.note("f:" + key, _compare(child, before, after))
+            found.note("f:" + key, (None, None, _whole(below(schema, key), after)))
+        elif not equal(before, after):
+            found.note("f:" + key, _compare(below(schema, key), before, after))
     for key, before in old.items():
         if key not in new:
             found.note("f:" + key, (_whole(below(schema, key), before), None, None))
@@ -231,8 +237,10 @@ def _compare_lists(schema: Schema, old: list[Any], new: list[Any]) -> _Parts:
 
 def _compare_items(schema: Schema, then: list[Any], now: list[Any]) -> _Parts:
     """What became of the items of one path element. Where there are several, they are one field."""
+    if len(then) == len(now) == 1:
+        return _compare(schema, then[0], now[0])
     if len(then) > 1 and len(now) > 1:
         return _SAME if equal(then, now) else (None, LEAF, None)
     gone = LEAF if len(then) > 1 else _whole(schema, then[0]) if then else None
     come = LEAF if len(now) > 1 else _whole(schema, now[0]) if now else None
-    return _compare(schema, then[0], now[0]) if len(then) == len(now) else (gone, None, come)
+    return (gone, None, come)

@@ -1,0 +1,1 @@
+"""Custom resources: what their definitions say, and what that makes of their objects."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import facts
+import gotypes
 import kinds
 from serve import ALL_APIS, api_server, read
 
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/trimtab"
 KUBE = PACKAGE / "kube"
 FACTS = PACKAGE / "apiserver/facts/kubernetes.jsonl"
+FIELDS = PACKAGE / "apiserver/facts/fields.jsonl"
 
 # msgspec looks at a class's hints only when it is first used.
 PROBE = """
@@ -37,20 +39,21 @@ def main() -> None:
     with api_server(*ALL_APIS) as api, api_server() as by_default:
         version = api.get("/version")["gitVersion"]
         texts = kinds.modules(*read(api), version)
-        told = facts.text(api, by_default)
+        data = {FACTS: facts.text(api, by_default), FIELDS: gotypes.text(version)}
     texts = {name: formatted(text, KUBE / name) for name, text in texts.items()}
     changes = changed(texts, KUBE)
-    stale = not FACTS.exists() or FACTS.read_text() != told
+    stale = [path for path, told in data.items() if not path.exists() or path.read_text() != told]
     if (changes or stale) and sys.argv[1:] == ["--check"]:
-        wrong = [*map(str, changes), *([FACTS.name] if stale else [])]
+        wrong = [*map(str, changes), *(path.name for path in stale)]
         raise SystemExit(f"not what make generate writes: {', '.join(wrong)}")
     if changes:
         probe(texts)
         write(texts, KUBE, changes)
-    if stale:
-        FACTS.write_text(told)
+    for path in stale:
+        path.write_text(data[path])
     print(f"{len(texts)} files of Kubernetes {version} in {KUBE.relative_to(ROOT)}, {len(changes)} of them changed")
-    print(f"{FACTS.relative_to(ROOT)}: {len(told):,} characters, {'changed' if stale else 'as it was'}")
+    for path, told in data.items():
+        print(f"{path.relative_to(ROOT)}: {len(told):,} characters, {'changed' if path in stale else 'as it was'}")
 
 
 def formatted(text: str, path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -22,6 +21,7 @@ class Call:
     options: WriteOptions = field(default_factory=WriteOptions)
     manager: str = ""  # under whose name fields are written that say of no other
     warnings: list[str] = field(default_factory=list[str])
+    applies: bool = False  # what is written has its managedFields already
 
 
 class Authorizer(Protocol):
@@ -41,12 +41,4 @@ class Admission(Protocol):
 
     async def validate(self, call: Call, operation: str, new: Json | None, old: Json | None) -> None:
         """Raise Refused unless it may be written."""
-        ...
-
-
-class ManagedFields(Protocol):
-    """Keeps the books on who set which field."""
-
-    def record(self, call: Call, before: Json | None, after: Json, now: str) -> Sequence[Json]:
-        """The entries after a write that was no apply."""
         ...

@@ -28,7 +28,8 @@ class Cause:
 
     def body(self) -> dict[str, str]:
         """As it stands in a Status."""
-        return {"reason": self.reason, "message": self.message, "field": self.field}
+        made = {"reason": self.reason, "message": self.message, "field": self.field}
+        return {name: text for name, text in made.items() if text}
 
 
 def invalid(field: str, value: Any, why: str) -> Cause:

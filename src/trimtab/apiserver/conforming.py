@@ -11,6 +11,7 @@ import msgspec
 
 from trimtab.apiserver.causes import quoted
 from trimtab.apiserver.facts import Schema
+from trimtab.apiserver.facts.fields import dropped_zeros
 from trimtab.apiserver.reading import json_type
 from trimtab.kube.invalid import InvalidValueError
 from trimtab.kube.quantity import Quantity
@@ -57,7 +58,7 @@ class _Conforming:
                 where = f"{path}.{key}" if path else key
                 go_where = f"{go_path}.{key}" if go_path else key
                 read = self._value(field, item, where, go_where, schema)
-                if read not in ({}, []) or key in schema.required or field.fields or _is_free(field):
+                if read or not _goes_without(schema, field, key, read):
                     made[key] = read
         if self._fill:
             self._fill_in(schema, made)
@@ -109,6 +110,15 @@ class _Conforming:
                 return self.struct(schema, {}, path, go_path)
             return _ZEROS.get(schema.type)
         return self._value(schema, value, path, go_path, parent)
+
+
+def _goes_without(schema: Schema, field: Schema, key: str, value: Any) -> bool:
+    """Whether what is empty here is as if nobody had set it."""
+    if isinstance(value, dict):  # a struct is there as soon as it is named
+        return not field.fields and key not in schema.required and not _is_free(field)
+    if isinstance(value, list):
+        return key not in schema.required
+    return key in dropped_zeros(schema.name)
 
 
 def _is_free(schema: Schema) -> bool:

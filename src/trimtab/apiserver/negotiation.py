@@ -36,7 +36,7 @@ class _Clause:
 
 
 @lru_cache(maxsize=256)
-def form_of(accept: str, *, watching: bool = False) -> Form:
+def form_of(accept: str, *, watching: bool = False, collection: bool = False) -> Form:
     """The form for objects and lists that comes first among what is accepted. Refused where there is none."""
     named = False
     for clause in _clauses(accept):
@@ -52,7 +52,7 @@ def form_of(accept: str, *, watching: bool = False) -> Form:
         return Form(media, shape, version)
     if named:
         raise statuses.not_acceptable(_WATCH_TYPES if watching else TYPES)
-    raise _nothing(*TYPES, *_WATCH_TYPES)
+    raise _nothing(*TYPES, *(_WATCH_TYPES if collection or watching else ()))
 
 
 @lru_cache(maxsize=64)

@@ -42,14 +42,14 @@ def route(catalogue: Catalogue, method: str, path: str, *, watching: bool) -> Ta
 
     `watching` says that the query asks for a watch.
     """
-    parts = path.split("/")
+    parts = unquote(path, errors="replace").split("/")
     group, version, rest = ("", parts[2], parts[3:]) if parts[1] == "api" else (parts[2], parts[3], parts[4:])
     found = catalogue.group(group)
     if found is None:
         return None
     if rest and not rest[-1]:
         rest.pop()
-    names = [unquote(part) for part in rest]
+    names = rest
     if version not in found.versions or not names:
         raise statuses.no_such_resource()
     if names[0] == "watch":
@@ -91,12 +91,4 @@ def _target(kind: Kind, method: str, namespace: str, names: list[str], *, watchi
     everywhere = kind.namespaced and not namespace
     if verb not in kind.verbs or (everywhere and verb not in ("list", "watch")):
         raise statuses.method_not_allowed()
-    _check_segment(name)
-    _check_segment(namespace)
     return Target(kind, verb, namespace, name)
-
-
-def _check_segment(name: str) -> None:
-    """What could leave its place among the keys is no name."""
-    if "/" in name or "%" in name or name in (".", "..") or "\0" in name:
-        raise statuses.bad_request(f"invalid resource name \"{name}\": [may not contain '/']")

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from trimtab.apiserver import discovery, forms, options, statuses
-from trimtab.apiserver.calls import Admission, Authorizer, ManagedFields
+from trimtab.apiserver.calls import Admission, Authorizer
 from trimtab.apiserver.catalogue import Catalogue, builtin
 from trimtab.apiserver.facts import Facts, kubernetes
 from trimtab.apiserver.identity import Identities
@@ -47,7 +47,6 @@ class Server:
         surroundings: Surroundings | None = None,
         authorizer: Authorizer | None = None,
         admission: Admission | None = None,
-        managed: ManagedFields | None = None,
         address: str = "127.0.0.1",
     ) -> None:
         self.store = store if store is not None else Store()
@@ -57,7 +56,7 @@ class Server:
         self.identities = Identities()
         self.address = address
         self._authorizer = authorizer
-        self._verbs = Verbs(self.store, self.surroundings, managed=managed, admission=admission)
+        self._verbs = Verbs(self.store, self.surroundings, self.facts, admission=admission)
         self._openapis = Documents(self.catalogue, self.facts)
         self._documents: dict[str, tuple[int, Json]] = {}
         self._make_namespaces()
@@ -101,7 +100,7 @@ class Server:
             return _no_page()
         if self._authorizer is not None:
             self._authorizer.check(user, target)
-        form = form_of(request.header("accept"), watching=target.verb == "watch")
+        form = form_of(request.header("accept"), watching=target.verb == "watch", collection=not target.name)
         return await self._verbs.do(request, query, target, user, form)
 
     # What is no object

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from trimtab.apiserver import forms, options, reading, statuses
-from trimtab.apiserver.calls import Admission, Call, ManagedFields
-from trimtab.apiserver.catalogue import Kind
-from trimtab.apiserver.conforming import Mistyped, conform
+from trimtab.apiserver import bodies, forms, options, statuses
+from trimtab.apiserver.calls import Admission, Call
+from trimtab.apiserver.changing import Make, patch_of
+from trimtab.apiserver.facts import Facts
 from trimtab.apiserver.forms import Shown
 from trimtab.apiserver.listing import list_metadata, list_objects, list_options, revision_of
-from trimtab.apiserver.messages import JSON, Answer, Request, Response, Streaming, User
+from trimtab.apiserver.messages import Answer, Request, Response, Streaming, User
 from trimtab.apiserver.negotiation import Form
-from trimtab.apiserver.objects import encode
-from trimtab.apiserver.options import DeleteOptions, Query, WriteOptions
+from trimtab.apiserver.objects import decode, encode
+from trimtab.apiserver.options import Query, WriteOptions
 from trimtab.apiserver.routing import Target
+from trimtab.apiserver.scaling import scale_kind, scale_of, with_scale
 from trimtab.apiserver.storage import Store
 from trimtab.apiserver.strategies import strategy_for
 from trimtab.apiserver.surroundings import Surroundings
 from trimtab.apiserver.watching import LONGEST, Follower, Frames, WatchSource, watch_options
-from trimtab.apiserver.writing import Writer
+from trimtab.apiserver.writing import Writer, check_uid
 
 Json: TypeAlias = dict[str, Any]
 
@@ -37,13 +38,14 @@ class Verbs:
         self,
         store: Store,
         surroundings: Surroundings,
+        facts: Facts,
         *,
-        managed: ManagedFields | None = None,
         admission: Admission | None = None,
     ) -> None:
+        self._facts = facts
         self._store = store
         self._around = surroundings
-        self._writer = Writer(store, surroundings, managed=managed, admission=admission)
+        self._writer = Writer(store, surroundings, admission=admission)
         self._frames: dict[str, Frames] = {}
         self._verbs: dict[str, Callable[[_Asked], Awaitable[Answer]]] = {
             "get": self._get,
@@ -51,6 +53,7 @@ class Verbs:
             "watch": self._watch,
             "create": self._create,
             "update": self._update,
+            "patch": self._patch,
             "delete": self._delete,
             "deletecollection": self._delete_collection,
         }
@@ -61,7 +64,9 @@ class Verbs:
         if verb is None:
             raise statuses.method_not_allowed()
         sub = target.subresource
-        if sub is not None and sub.name not in _WHOLE:
+        if sub is not None and sub.name == "scale":
+            verb = self._scale
+        elif sub is not None and sub.name not in _WHOLE:
             why = f"{target.kind.plural}/{sub.name} is not served yet"
             raise statuses.Refused("MethodNotAllowed", why)
         shown = Shown(target.kind, form, options.first(query, "includeObject"))
@@ -111,23 +116,58 @@ class Verbs:
     async def _update(self, asked: _Asked) -> Answer:
         call, obj = self._written(asked)
         target, metadata = asked.target, obj["metadata"]
-        name = metadata.get("name")
-        if not name:
-            said = f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
-            raise statuses.bad_request(said)
-        if name != target.name:
-            said = f"the name of the object ({name}) does not match the name on the URL ({target.name})"
-            raise statuses.bad_request(said)
+        bodies.check_name(metadata.get("name", ""), target.name)
 
-        def make(_: Json | None) -> Json:
-            return {**obj, "metadata": dict(metadata)}
+        def make(live: Json | None) -> Json:
+            made = {**obj, "metadata": dict(metadata)}
+            if live is not None:
+                check_uid(call, made, live)
+            return made
 
         creates = target.subresource is None and self._writer.strategy(target.kind).create_on_update
         written = await self._writer.change(call, make, may_create=creates)
         return self._object(asked, call, written.obj, 201 if written.created else 200)
 
+    async def _patch(self, asked: _Asked) -> Answer:
+        call = self._call(asked, options.write_options(asked.query, "PatchOptions"))
+        make, creates = patch_of(call, asked.request, self._around.now)
+        call.applies = creates
+        written = await self._writer.change(call, make, may_create=creates and asked.target.subresource is None)
+        return self._object(asked, call, written.obj, 201 if written.created else 200)
+
+    async def _scale(self, asked: _Asked) -> Answer:
+        target, sub = asked.target, asked.target.subresource
+        assert sub is not None
+        kind = scale_kind(self._facts.schema(sub.group, sub.version, sub.kind), sub)
+        record = self._store.get(target.kind.bucket, target.key)
+        shown = Shown(kind, asked.shown.form, asked.shown.included)
+        view = _Asked(
+            asked.request, asked.query, Target(kind, target.verb, target.namespace, target.name), asked.user, shown
+        )
+        if target.verb == "get":
+            if record is None:
+                raise statuses.not_found(target.kind.plural, target.kind.group, target.name)
+            return self._object(view, self._call(view, WriteOptions()), scale_of(decode(record.data)), 200)
+        brought = self._call(view, options.write_options(asked.query, _OPTIONS[target.verb]))
+        change = self._scale_brought(brought, asked.request)
+        call = Call(target, asked.user, brought.options, brought.manager, brought.warnings)
+
+        def make(live: Json | None) -> Json:
+            assert live is not None
+            return with_scale(live, change(scale_of(live)))
+
+        written = await self._writer.change(call, make)
+        return self._object(view, call, scale_of(written.obj), 200)
+
+    def _scale_brought(self, call: Call, request: Request) -> Make:
+        if call.target.verb == "patch":
+            return patch_of(call, request, self._around.now)[0]
+        given = bodies.object_of(call, request, self._facts)
+        bodies.check_name(given["metadata"].get("name", ""), call.target.name)
+        return lambda _: given
+
     async def _delete(self, asked: _Asked) -> Answer:
-        wanted = self._delete_options(asked)
+        wanted = options.delete_options(asked.query, bodies.delete_body(asked.request, self._facts))
         target = asked.target
         call = self._call(asked, WriteOptions(dry_run=wanted.dry_run))
         written = await self._writer.delete(call, wanted)
@@ -141,7 +181,7 @@ class Verbs:
         return self._object(asked, call, written.obj, 200)
 
     async def _delete_collection(self, asked: _Asked) -> Answer:
-        wanted = self._delete_options(asked)
+        wanted = options.delete_options(asked.query, bodies.delete_body(asked.request, self._facts))
         target = asked.target
         listed = list_objects(self._store, target, list_options(target, asked.query))
         for record in listed.records:
@@ -161,57 +201,12 @@ class Verbs:
 
     def _written(self, asked: _Asked) -> tuple[Call, Json]:
         """The object that a request brings, as its kind holds it."""
-        target, request = asked.target, asked.request
-        kind = target.kind
-        wanted = options.write_options(asked.query, _OPTIONS[target.verb])
-        media = reading.media_of(request.header("content-type"))
-        obj = reading.read_object(request.body, media, kind.kind)
-        call = self._call(asked, wanted)
-        _check_type(kind, obj)
-        twice = reading.duplicates(request.body, obj) if wanted.validation != "Ignore" and media == JSON else []
-        obj = self._conformed(call, obj, twice)
-        metadata = obj["metadata"]
-        if target.namespace and metadata.get("namespace") not in (None, "", target.namespace):
-            said = "the namespace of the provided object does not match the namespace sent on the request"
-            raise statuses.bad_request(said)
-        return call, obj
-
-    def _conformed(self, call: Call, obj: Json, faults: list[str]) -> Json:
-        kind, schema = call.target.kind, call.target.kind.schema
-        if schema is None:
-            raise statuses.internal(f"nothing is known of {kind}")
-        try:
-            made, unknown = conform(schema, obj)
-        except Mistyped as error:
-            raise _not_handled(kind, str(error)) from error
-        faults = faults + unknown
-        if faults and call.options.validation == "Strict":
-            raise _not_handled(kind, "strict decoding error: " + ", ".join(faults))
-        if call.options.validation == "Warn":
-            call.warnings += faults
-        made.setdefault("metadata", {})
-        return made
+        call = self._call(asked, options.write_options(asked.query, _OPTIONS[asked.target.verb]))
+        return call, bodies.object_of(call, asked.request, self._facts)
 
     def _call(self, asked: _Asked, wanted: WriteOptions) -> Call:
         agent = asked.request.header("user-agent").partition("/")[0]
         return Call(asked.target, asked.user, wanted, wanted.manager or agent[:128] or "unknown")
-
-    def _delete_options(self, asked: _Asked) -> DeleteOptions:
-        body: Json = {}
-        if asked.request.body:
-            media = reading.media_of(asked.request.header("content-type"))
-            try:
-                given = reading.parse(asked.request.body, media)
-            except reading.Unreadable as error:
-                raise statuses.bad_request(f"couldn't get version/kind; {error}") from error
-            if not isinstance(given, dict):
-                raise statuses.bad_request("couldn't get version/kind; the body is no object")
-            body = cast("Json", given)
-            kind, version = body.pop("kind", "DeleteOptions"), body.pop("apiVersion", "v1")
-            if kind != "DeleteOptions":
-                said = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
-                raise statuses.bad_request(said)
-        return options.delete_options(asked.query, body)
 
     def _one(self, asked: _Asked, data: bytes) -> Response:
         return forms.response(asked.shown.form, asked.shown.one(data, self._around.now()))
@@ -229,25 +224,6 @@ class _Asked(msgspec.Struct):
     target: Target
     user: User
     shown: Shown
-
-
-def _check_type(kind: Kind, obj: Json) -> None:
-    version, name = obj.get("apiVersion") or kind.api_version, obj.get("kind") or kind.kind
-    if (version, name) == (kind.api_version, kind.kind):
-        return
-    if version != kind.api_version and name == kind.kind:
-        said = f'no kind "{name}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
-    else:
-        package = kind.group.partition(".")[0] or "core"
-        given = f"{version.rpartition('/')[2]}.{name}"
-        said = f"converting ({given}) to ({package}.{kind.kind}): unknown conversion"
-    short = version.rpartition("/")[2]
-    raise statuses.bad_request(f'{name} in version "{short}" cannot be handled as a {kind.kind}: {said}')
-
-
-def _not_handled(kind: Kind, why: str) -> statuses.Refused:
-    said = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}'
-    return statuses.bad_request(said)
 
 
 def _warned(call: Call) -> list[tuple[str, str]]:

@@ -12,10 +12,12 @@ from datetime import timedelta
 from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, metadata, statuses
-from trimtab.apiserver.calls import Admission, Call, ManagedFields
+from trimtab.apiserver.calls import Admission, Call
 from trimtab.apiserver.catalogue import Kind
+from trimtab.apiserver.managed import fields_after
 from trimtab.apiserver.objects import decode, encode, in_order
 from trimtab.apiserver.options import DeleteOptions
+from trimtab.apiserver.patching import keep_times
 from trimtab.apiserver.statuses import MODIFIED, Refused
 from trimtab.apiserver.storage import Occupied, Record, Store
 from trimtab.apiserver.strategies import CLUSTER_NAMESPACES, Strategy, strategy_for
@@ -47,12 +49,10 @@ class Writer:
         store: Store,
         surroundings: Surroundings,
         *,
-        managed: ManagedFields | None = None,
         admission: Admission | None = None,
     ) -> None:
         self._store = store
         self._around = surroundings
-        self._managed = managed
         self._admission = admission
         self._strategies: dict[Kind, Strategy] = {}
 
@@ -90,21 +90,23 @@ class Writer:
         if self._admission is not None:
             obj = cast("Json", await self._admission.mutate(call, "CREATE", obj, None))
             made = obj["metadata"]
-        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "managedFields"):
+        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
             made.pop(name, None)
         made["uid"] = self._around.uid()
         made["creationTimestamp"] = self._around.stamp()
         if call.target.namespace:
             made["namespace"] = call.target.namespace
         strategy = self.strategy(kind)
+        wrong_generation = min(made.get("generation", 0), 0)
         strategy.prepare_create(obj)
+        if wrong_generation:
+            made["generation"] = wrong_generation
         found = metadata.check(made, strategy.name_rule, namespaced=kind.namespaced) + strategy.check_create(obj)
         if found:
             raise statuses.invalid(kind.kind, kind.group, made.get("name", ""), found)
         if self._admission is not None:
             await self._admission.validate(call, "CREATE", obj, None)
-        self._note_fields(call, None, obj)
-        return self._commit_new(call, obj)
+        return self._commit_new(call, self._note_fields(call, None, obj))
 
     def _commit_new(self, call: Call, obj: Json) -> Json:
         kind, name = call.target.kind, obj["metadata"]["name"]
@@ -170,14 +172,14 @@ class Writer:
         strategy = self.strategy(kind)
         self._prepare(call, strategy, new, old)
         found = metadata.check(new["metadata"], strategy.name_rule, namespaced=kind.namespaced)
-        found += metadata.check_change(new["metadata"], old["metadata"]) + strategy.check_update(new, old)
+        changed = metadata.check_change(new["metadata"], old["metadata"])
+        found += [*changed, *strategy.check_update(new, old), *changed]  # Kubernetes looks twice, and says so twice
         if found:
             raise statuses.invalid(kind.kind, kind.group, call.target.name, found)
         if self._admission is not None:
             await self._admission.validate(call, "UPDATE", new, old)
-        self._note_fields(call, old, new)
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-        new = in_order(kind, new)
+        new = in_order(kind, self._note_fields(call, old, in_order(kind, new)))
         if self._goes(new, old):
             if not call.options.dry_run:
                 self._remove(kind, call.target.key, old, record.revision)
@@ -201,12 +203,6 @@ class Writer:
         """The object has to be the one, and in the version, that the writer believes."""
         kind, name = call.target.kind, call.target.name
         given, was = new["metadata"], old["metadata"]
-        uid = given.get("uid")
-        if uid and uid != was["uid"]:
-            where = f"/registry/{kind.plural}/{call.target.key}"
-            said = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {was['uid']}"
-            why = f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: {said}"
-            raise statuses.conflict(kind.plural, kind.group, name, why)
         version = given.get("resourceVersion") or ""
         if version and not (version.isascii() and version.isdigit()):
             raise statuses.bad_request(f"strconv.ParseUint: parsing {causes.quoted(version)}: invalid syntax")
@@ -318,10 +314,11 @@ class Writer:
 
     # Inner parts
 
-    def _note_fields(self, call: Call, old: Json | None, new: Json) -> None:
-        if self._managed is not None:
-            entries = self._managed.record(call, old, new, self._around.stamp())
-            new["metadata"]["managedFields"] = list(entries)
+    def _note_fields(self, call: Call, old: Json | None, new: Json) -> Json:
+        """The object with its books, which stay as they were where nothing else changed."""
+        if not call.applies:
+            new["metadata"]["managedFields"] = fields_after(call, old, new, self._around.now())
+        return new if old is None else keep_times(old, new)
 
     def _commit(self, kind: Kind, key: str, obj: Json, *, expected: int) -> Json:
         revision = self._store.revision + 1
@@ -333,6 +330,16 @@ class Writer:
         revision = self._store.revision + 1
         self._store.commit(kind.bucket, key, encode(kind, old, revision), expected=expected, gone=True)
         return {**old, "metadata": {**old["metadata"], "resourceVersion": str(revision)}}
+
+
+def check_uid(call: Call, new: Json, old: Json) -> None:
+    """The object that an update brings has to be the one that is there, and no other of its name."""
+    uid, was, kind = new["metadata"].get("uid"), old["metadata"]["uid"], call.target.kind
+    if uid and uid != was:
+        where = f"/registry/{kind.plural}/{call.target.key}"
+        said = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {was}"
+        why = f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: {said}"
+        raise statuses.conflict(kind.plural, kind.group, call.target.name, why)
 
 
 def _finalizers(strategy: Strategy, there: list[str], policy: str) -> list[str]:

@@ -20,4 +20,4 @@ class Unexplained(Refused):
 
 def unprocessable() -> Refused:
     """A patch that could be read and not done. The server does not say more."""
-    return Refused("Invalid", "the server rejected our request due to an error in our request")
+    return Refused("Invalid", "the server rejected our request due to an error in our request", empty_details=True)

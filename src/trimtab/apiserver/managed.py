@@ -1,0 +1,49 @@
+"""Who set which field: the books that are kept of every write (`patching/` has the rules)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from trimtab.apiserver.calls import Call
+from trimtab.apiserver.patching import apply, record_update, resets_of
+
+Json: TypeAlias = dict[str, Any]
+
+
+def fields_after(call: Call, before: Json | None, after: Json, now: datetime) -> list[Json]:
+    """The managedFields after a write that was no apply."""
+    kind, sub = call.target.kind, _subresource(call)
+    if kind.schema is None:
+        return []
+    return record_update(
+        before,
+        after,
+        schema=kind.schema,
+        manager=call.manager,
+        subresource=sub,
+        api_version=kind.api_version,
+        now=now,
+        resets=resets_of(kind.group, kind.api_version, kind.kind, sub, has_status="status" in kind.subresources),
+    )
+
+
+def applied_to(call: Call, live: Json | None, applied: Json, now: datetime) -> Json:
+    """What an apply makes of an object, with its managedFields."""
+    kind, sub = call.target.kind, _subresource(call)
+    assert kind.schema is not None
+    return apply(
+        live,
+        applied,
+        schema=kind.schema,
+        manager=call.manager,
+        force=bool(call.options.force),
+        subresource=sub,
+        api_version=kind.api_version,
+        now=now,
+        resets=resets_of(kind.group, kind.api_version, kind.kind, sub, has_status="status" in kind.subresources),
+    )
+
+
+def _subresource(call: Call) -> str:
+    return call.target.subresource.name if call.target.subresource is not None else ""

@@ -1,0 +1,50 @@
+"""The scale of an object that has replicas: another view of it, in which nothing else can change."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias, cast
+
+from trimtab.apiserver import causes, cells, statuses
+from trimtab.apiserver.catalogue import Kind, Subresource
+from trimtab.apiserver.facts import Schema
+
+Json: TypeAlias = dict[str, Any]
+
+_KEPT: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+
+
+def scale_kind(schema: Schema | None, sub: Subresource) -> Kind:
+    """The kind of a scale."""
+    return Kind(sub.group, sub.version, sub.kind, "scales", "scale", True, schema=schema)
+
+
+def scale_of(obj: Json) -> Json:
+    """The scale of an object."""
+    metadata, spec = cast("Json", obj["metadata"]), cast("Json", obj.get("spec") or {})
+    status = cast("Json", obj.get("status") or {})
+    selector = cast("Json", spec.get("selector") or {})
+    if "matchLabels" not in selector and "matchExpressions" not in selector:
+        selector = {"matchLabels": selector}
+    text = cells.selector_text(selector)
+    replicas = spec.get("replicas", 0)
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {name: metadata[name] for name in _KEPT if name in metadata},
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": {"replicas": status.get("replicas", 0)} | ({"selector": text} if text != cells.NONE else {}),
+    }
+
+
+def with_scale(obj: Json, scale: Json) -> Json:
+    """The object with the replicas of a scale; what else the scale says of versions has to be true of the object."""
+    replicas = cast("Json", scale.get("spec") or {}).get("replicas", 0)
+    if replicas < 0:
+        why = causes.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise statuses.invalid("Scale", "autoscaling", obj["metadata"]["name"], [why])
+    given = scale["metadata"]
+    metadata = {**obj["metadata"]}
+    metadata["resourceVersion"] = given.get("resourceVersion") or metadata["resourceVersion"]
+    if given.get("uid"):
+        metadata["uid"] = given["uid"]
+    return {**obj, "metadata": metadata, "spec": {**(obj.get("spec") or {}), "replicas": replicas}}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -83,40 +85,44 @@ async def test_our_client_and_informers_over_https(tmp_path: Path) -> None:
     async with program(tmp_path) as server, server.client() as client, Informers(client) as informers:
         informer = informers.informer(ConfigMap)
         await informers.synced(30)
-        names = [f"a{n}" for n in range(50)]
+        seen: asyncio.Queue[str] = asyncio.Queue()
+        informer.add_handler(on_add=lambda obj, _: seen.put_nowait(obj.metadata.name))
+        names = {f"a{n}" for n in range(50)}
         await asyncio.gather(*(client.create(ConfigMap(metadata=ObjectMeta(name=name))) for name in names))
         async with asyncio.timeout(30):
-            while len(informer.lister.list()) < len(names):
-                await asyncio.sleep(0)
+            assert {await seen.get() for _ in names} == names
 
 
-async def write_until_killed(server: Program, acknowledged: dict[str, str], number: int) -> None:
-    """Create and change objects, and note what the server said it has kept."""
-    async with server.client() as client:
-        try:
-            for count in range(10_000):
-                name = f"w{number}-{count % 20}"
-                made = await client.apply(
-                    ConfigMap(metadata=ObjectMeta(name=name), data={"at": f"{number}-{count}"}), force=True
-                )
-                acknowledged[name] = made.metadata.resource_version
-        except TransportError:
-            return
+@dataclass
+class Writer:
+    """Creates and changes objects until the server is gone, and notes what it said it has kept."""
+
+    acknowledged: dict[str, str]
+    enough: asyncio.Event
+
+    async def write(self, server: Program, number: int) -> None:
+        async with server.client() as client:
+            with suppress(TransportError):
+                for count in range(10_000):
+                    made = ConfigMap(
+                        metadata=ObjectMeta(name=f"w{number}-{count % 20}"), data={"at": f"{number}-{count}"}
+                    )
+                    made = await client.apply(made, force=True)
+                    self.acknowledged[made.metadata.name] = made.metadata.resource_version
+                    if count == 40 + 7 * number:
+                        self.enough.set()
 
 
 async def test_what_was_acknowledged_survives_kills(tmp_path: Path) -> None:
-    data = ("--data-dir", str(tmp_path / "data"))
     acknowledged: dict[str, str] = {}
-    for round_ in range(5):
-        async with program(tmp_path, *data) as server:
+    for _ in range(5):
+        async with program(tmp_path, "--data-dir", str(tmp_path / "data")) as server:
             async with server.client() as client:
                 there = {each.metadata.name: each.metadata.resource_version for each in await client.list(ConfigMap)}
-            lost = {name for name, version in acknowledged.items() if int(there.get(name, "0")) < int(version)}
-            assert not lost
-            writers = [asyncio.create_task(write_until_killed(server, acknowledged, n)) for n in range(4)]
-            enough = 40 * (round_ + 1)
+            assert not [name for name, version in acknowledged.items() if int(there.get(name, "0")) < int(version)]
+            writer = Writer(acknowledged, asyncio.Event())
+            writing = [asyncio.create_task(writer.write(server, number)) for number in range(4)]
             async with asyncio.timeout(30):
-                while sum(map(int, acknowledged.values())) < enough or len(acknowledged) < 20:
-                    await asyncio.sleep(0)
+                await writer.enough.wait()
             await server.kill()
-            await asyncio.gather(*writers)
+            await asyncio.gather(*writing)

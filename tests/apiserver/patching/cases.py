@@ -9,7 +9,16 @@ from typing import Any
 from msgspec.json import decode, encode
 
 from trimtab.apiserver.facts import Schema, kubernetes
-from trimtab.apiserver.patching import apply, json_patch, merge_patch, record_update, resets_of, strategic_merge
+from trimtab.apiserver.patching import (
+    apply,
+    json_patch,
+    merge_patch,
+    record_update,
+    resets_of,
+    strategic_merge,
+    to_parent,
+    to_scale,
+)
 from trimtab.apiserver.patching.fieldsets import path_text, paths
 from trimtab.apiserver.statuses import Refused
 
@@ -109,7 +118,7 @@ def differences(step: Json) -> list[str]:
     if step["kind"] == "Toy":  # whose objects are written with their keys in order
         fields, theirs = (decode(encode(each, order="sorted")) for each in (fields, theirs))
     if step["kind"] != "ConfigMap":
-        obj = {k: v for k, v in obj.items() if (k == "status") == bool(step["subresource"])}
+        obj = {k: v for k, v in obj.items() if (k == "status") == (step["subresource"] == "status")}
     found = [
         line
         for line in compared("", bare(obj), bare(answer), bare(step["live"]), exact=step["kind"] == "ConfigMap")
@@ -160,6 +169,8 @@ def ours(step: Json, now: str) -> tuple[Json, list[Json]]:
     if step["kind"] == "Toy":
         common["versions"] = lambda obj, wanted: ({**obj, "apiVersion": wanted}, TOY) if wanted in TOYS else None
         common["resets"] = {toy: fields for fields in common["resets"].values() for toy in TOYS}
+    if step["subresource"] == "scale":
+        return ours_of_scale(step, common)
     match step["verb"]:
         case "apply":
             made = apply(live, sent, force=step["force"], **common)
@@ -183,6 +194,34 @@ def ours(step: Json, now: str) -> tuple[Json, list[Json]]:
     if sent_fields is not None:
         meta["managedFields"] = sent_fields
     return obj, record_update(live, {**stored, "metadata": meta}, **common)
+
+
+def ours_of_scale(step: Json, common: Json) -> tuple[Json, list[Json]]:
+    """The scaled object and its managedFields after a write to its scale."""
+    live, sent = step["live"], step["sent"]
+    places = dict.fromkeys(("apps/v1", *TOYS), ("f:spec", "f:replicas"))
+    entries = live["metadata"].get("managedFields")
+    scale: Json = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": live["metadata"]["name"], "uid": "1", "managedFields": to_scale(entries, places)},
+        "spec": {"replicas": live["spec"]["replicas"]},
+        "status": {},
+    }
+    schema = kubernetes().schema("autoscaling", "v1", "Scale")
+    common = {**common, "schema": schema, "api_version": "autoscaling/v1", "resets": {}, "versions": None}
+    if step["verb"] == "apply":
+        made = apply(scale, sent, force=step["force"], **common)
+    else:
+        made = merge_patch(scale, sent) if step["verb"] == "merge" else json_patch(scale, sent)
+        made = {**made, "metadata": {**made["metadata"], "managedFields": record_update(scale, made, **common)}}
+    fields = to_parent(
+        entries,
+        made["metadata"]["managedFields"],
+        api_version=f"{step['group']}/{step['version']}",
+        places=places,
+    )
+    return {**live, "spec": {**live["spec"], "replicas": made["spec"]["replicas"]}}, fields
 
 
 def before_allocation(step: Json) -> Json:

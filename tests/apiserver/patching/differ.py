@@ -113,7 +113,9 @@ def played(api: Server, scenario: list[Move], name: str) -> Iterator[Json]:
             live = {**live, "apiVersion": kind.api_version(move.version)}
         sent = move.sent(live) if callable(move.sent) else move.sent
         if isinstance(sent, dict) and move.verb in {"apply", "create"}:
-            sent = {"apiVersion": kind.api_version(move.version), "kind": kind.kind, **sent}
+            version = "autoscaling/v1" if move.subresource == "scale" else kind.api_version(move.version)
+            what = "Scale" if move.subresource == "scale" else kind.kind
+            sent = {"apiVersion": version, "kind": what, **sent}
             sent["metadata"] = {"name": name, **(sent.get("metadata") or {})}
         step = stepped(
             kind, move.verb, live, sent, move.manager, move.subresource, force=move.force, version=move.version
@@ -202,6 +204,8 @@ def answered(api: Server, kind: Kind, name: str, step: Json) -> None:
     """Send it."""
     began = stamp(0)
     step["status"], step["answer"] = do(api, kind, name, step)
+    if step["status"] < 300 and step["subresource"] == "scale":
+        _, step["answer"] = api.send("GET", f"{kind.path}/{name}")  # what came of it stands in the object
     step["now"] = list(dict.fromkeys([began, stamp(0)]))
 
 

@@ -189,6 +189,27 @@ SCENARIOS: dict[str, list[Move]] = {
         apply({"spec": {"replicas": 7}}, 'qu"ote', force=True),
         apply({"spec": {"replicas": 8}}, "carol"),
     ),
+    **{
+        f"the scale of {name}": moves(
+            create(start),
+            apply({"spec": {"replicas": 2}}, "bob", subresource="scale"),
+            apply({"spec": {"replicas": 2}}, "bob", subresource="scale", force=True),
+            apply({"spec": {"replicas": 2}}, "bob", subresource="scale"),
+            apply({"spec": {"replicas": 3}}, "bob", subresource="scale"),
+            apply({"spec": {"replicas": 3}}, "carol"),
+            Move("merge", {"spec": {"replicas": 4}}, "dora", subresource="scale"),
+            Move("merge", {"spec": {"replicas": 4}}, "eve", subresource="scale"),
+            Move("merge", {"spec": {"replicas": 5}}, "eve"),
+            apply({"spec": {"replicas": 5}}, "bob", subresource="scale"),
+            apply({"spec": {"replicas": 6}}, "bob", subresource="scale"),
+            apply({"spec": {"replicas": 6}}, "bob"),
+            Move("json", [{"op": "replace", "path": "/spec/replicas", "value": 7}], "dora", subresource="scale"),
+        )
+        for name, moves, start in (
+            ("a Deployment", deployment, web(replicas=1)),
+            ("a toy", toy, {"spec": {"replicas": 1, "text": "x"}}),
+        )
+    },
     "what cannot be applied": deployment(
         create(web()),
         apply({"spec": {"replicas": "2"}}),

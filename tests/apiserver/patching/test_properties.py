@@ -12,7 +12,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from trimtab.apiserver.patching import ApplyConflict, apply, record_update
+from trimtab.apiserver.facts import kubernetes
+from trimtab.apiserver.patching import (
+    ApplyConflict,
+    apply,
+    keep_times,
+    place_of,
+    record_update,
+    to_parent,
+    to_scale,
+)
 from trimtab.apiserver.patching.fieldsets import (
     as_read,
     difference,
@@ -213,3 +222,57 @@ def test_who_changes_owns(applied_spec: Json, updated: Json, again: Json) -> Non
         assert set(paths(entry["fieldsV1"])) <= set(paths(field_set(TOY, final))) | set(
             paths(compare(TOY, {}, final).added)
         )
+
+
+def test_times_stay_where_nothing_else_changes() -> None:
+    live = apply(None, toy({"text": "a"}), manager="alice", force=False, now=NOW, **COMMON)
+    again = copy.deepcopy(live)
+    again["metadata"]["managedFields"][0]["time"] = "2027-01-01T00:00:00Z"
+    assert keep_times(live, again) == live
+    other = {**again, "spec": {"text": "b"}}
+    assert keep_times(live, other) is other
+    more = copy.deepcopy(again)
+    more["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:flag"] = {}
+    assert keep_times(live, more) is more
+
+
+def test_nobody_can_spoil_what_is_shared() -> None:
+    schema = kubernetes().schema("apps", "v1", "Deployment")
+    assert schema is not None
+    sent = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}, "spec": {"replicas": 1}}
+
+    def made() -> Json:
+        return apply(
+            None, sent, schema=schema, manager="a", force=False, subresource="", api_version="apps/v1", now=NOW
+        )
+
+    first = made()
+    spoiled = copy.deepcopy(first)
+    first["spec"]["strategy"]["type"] = "spoiled"
+    first["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:replicas"]["spoiled"] = {}
+    assert made() == spoiled
+
+
+def test_replicas_between_an_object_and_its_scale() -> None:
+    spec = {"f:spec": {"f:replicas": {}, "f:text": {}}}
+    entries = [
+        {
+            "manager": "a",
+            "operation": "Apply",
+            "apiVersion": "v1",
+            "fieldsType": "FieldsV1",
+            "time": "t",
+            "fieldsV1": spec,
+        },
+        {"manager": "b", "operation": "Update", "apiVersion": "gone", "fieldsType": "FieldsV1", "fieldsV1": spec},
+    ]
+    places = {"v1": place_of(".spec.replicas")}
+    scaled = to_scale(entries, places)
+    assert [(entry["manager"], entry["apiVersion"]) for entry in scaled] == [("a", "autoscaling/v1")]
+    assert scaled[0]["fieldsV1"] == {"f:spec": {"f:replicas": {}}}
+    assert to_parent(entries, scaled, api_version="v1", places=places) == entries[:1]
+    other = [{**scaled[0], "manager": "c"}]
+    theirs, mine = to_parent(entries, other, api_version="v1", places=places)
+    assert (mine["manager"], mine["fieldsV1"]) == ("a", {"f:spec": {"f:text": {}}})
+    assert (theirs["manager"], theirs["fieldsV1"]) == ("c", {"f:spec": {"f:replicas": {}}})
+    assert "time" not in theirs

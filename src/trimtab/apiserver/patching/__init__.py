@@ -8,6 +8,8 @@ serverside.py     server-side apply, and what other writes do to managedFields
   typedsets.py    which fields an object sets, which differ between two
   checking.py     whether an object fits its schema
   owners.py       managedFields, read and written
+  scale.py        who owns replicas, between an object and its scale
+  resets.py       what an endpoint puts back whatever was sent
   fieldsets.py    sets of fields, as FieldsV1 writes them
 ```
 
@@ -17,6 +19,7 @@ Nothing changes what it was given; results share parts with it.
 from trimtab.apiserver.patching.jsonpatch import json_patch
 from trimtab.apiserver.patching.mergepatch import merge_patch
 from trimtab.apiserver.patching.resets import resets_of
+from trimtab.apiserver.patching.scale import place_of, to_parent, to_scale
 from trimtab.apiserver.patching.serverside import ApplyConflict, apply, keep_times, record_update
 from trimtab.apiserver.patching.strategic import strategic_merge
 
@@ -26,7 +29,10 @@ __all__ = [
     "json_patch",
     "keep_times",
     "merge_patch",
+    "place_of",
     "record_update",
     "resets_of",
     "strategic_merge",
+    "to_parent",
+    "to_scale",
 ]

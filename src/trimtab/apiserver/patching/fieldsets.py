@@ -155,9 +155,7 @@ def paths(fields: Node, prefix: Path = ()) -> Iterator[Path]:
 
 
 def in_order(fields: Node) -> Node:
-    """The set as an API server writes it: each node's elements in their order, `"."` before them."""
-    if not fields:
-        return fields
+    """A copy of the set as an API server writes it: each node's elements in their order, `"."` before them."""
     elements = list(fields)
     if len(elements) > 1:
         # Fields, which are most, order as strings do, and "." comes before them.

@@ -151,7 +151,12 @@ def _same_but_for_time(one: Json, other: Json) -> bool:
 
 def _zero(schema: Schema, like: Json) -> Json:
     """An object before anybody set anything: what a create is compared with."""
-    return {"apiVersion": like.get("apiVersion", ""), "kind": like.get("kind", ""), **schema.zero}
+    named = {"apiVersion": like.get("apiVersion", ""), "kind": like.get("kind", "")}
+    return {**named, **_copied(schema.zero)}
+
+
+def _copied(structs: Json) -> Json:
+    return {key: _copied(value) if is_map(value) else value for key, value in structs.items()}
 
 
 def _check(applied: Json, live: Json | None, schema: Schema, api_version: str) -> None:

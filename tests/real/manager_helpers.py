@@ -21,6 +21,7 @@ from trimtab.kube.core.v1 import ConfigMap
 
 WRITER = '''
 import os
+import signal
 
 import trimtab
 from trimtab.kube.core.v1 import ConfigMap
@@ -28,6 +29,7 @@ from trimtab.kube.meta.v1 import ObjectMeta
 
 app = trimtab.App("writer")
 BEAT = app.option("beat", "Seconds between two writes.", default=0.02, parse=float)
+PAUSE = app.option("pause-at", "Stop this process right before that write.", default=0, parse=int)
 count = 0
 
 
@@ -37,6 +39,8 @@ async def write(cm, ctx):
     global count
     count += 1
     out = ConfigMap(metadata=ObjectMeta(name="out"), data={"by": os.environ["REPLICA"], "count": str(count)})
+    if count == ctx.option(PAUSE):
+        os.kill(os.getpid(), signal.SIGSTOP)  # until somebody sends SIGCONT
     await ctx.apply(out, force=True)
     return trimtab.requeue(after=ctx.option(BEAT))
 '''

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -27,9 +27,9 @@ async def several(control_plane: ControlPlane, client: Client, tmp_path: Path) -
         yield several
 
 
-async def a_leader_and_standbys(several: Replicas, *flags: str) -> list[Replica]:
+async def a_leader_and_standbys(several: Replicas, *flags: str, of_the_first: Sequence[str] = ()) -> list[Replica]:
     """Three, the leader first; the others are ready to take over."""
-    first = await several.start(*flags)
+    first = await several.start(*flags, *of_the_first)
     await first.says("leading: ")
     others = [await several.start(*flags) for _ in range(2)]
     for other in others:
@@ -69,23 +69,28 @@ async def test_a_leader_is_killed_and_another_takes_over(several: Replicas, clie
         assert (lease.spec.holder_identity, lease.spec.lease_transitions) == (json_identity(second), 1)
 
 
+@pytest.mark.parametrize("inside", [True, False], ids=["right before a write", "at any moment"])
 async def test_a_leader_that_was_paused_past_its_lease_writes_nothing_when_it_wakes(
-    several: Replicas, client: Client
+    several: Replicas, client: Client, inside: bool
 ) -> None:
     async with writers(client) as seen:
-        first, *others = await a_leader_and_standbys(several, *QUICK)
+        first, *others = await a_leader_and_standbys(
+            several, *QUICK, of_the_first=["--pause-at", "300"] if inside else []
+        )
         await seen.until(first.name)
-        first.process.send_signal(signal.SIGSTOP)
-        second = await next_leader(others, 20)
+        if not inside:
+            first.process.send_signal(signal.SIGSTOP)
+        second = await next_leader(others, 60)
         await seen.until(first.name, second.name)
         first.process.send_signal(signal.SIGCONT)
         assert await first.ended(20) == 1
         await seen.more()
         assert seen.order == [first.name, second.name]
         text = "\n".join(first.lines)
-        assert "this process leads no longer: it may not write since" in text, str(first)
-        assert "was it paused?" in text
-        assert f"error: lease {client.namespace}/writer is lost: " in text
+        assert f"error: lease {client.namespace}/writer is lost: it was not renewed for " in text, str(first)
+        if inside:
+            assert "this process leads no longer: it may not write since" in text, str(first)
+            assert "was it paused?" in text
 
 
 async def test_a_leader_that_is_asked_to_stop_drains_and_hands_over_at_once(several: Replicas, client: Client) -> None:

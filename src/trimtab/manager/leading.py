@@ -117,6 +117,8 @@ class LeaderElector:
                 self._tell()
         finally:
             self._ended.set()
+        if self._election.role is Role.STOPPED:
+            _log.info("%s is released", self)
         if step.lost:
             raise LeadershipLost(f"{self} is lost: {step.lost}")
 

@@ -21,10 +21,10 @@ def stop_on_signals(stopping: asyncio.Event) -> Generator[None]:
     loop = asyncio.get_running_loop()
 
     def first(number: signal.Signals) -> None:
-        _log.info("%s: stopping; once more ends this process at once", number.name)
         for each in _SIGNALS:
             loop.remove_signal_handler(each)
             signal.signal(each, _leave)  # not by the loop: whatever does not let it run may be why we are asked twice
+        _log.info("%s: stopping; once more ends this process at once", number.name)
         stopping.set()
 
     before = {number: signal.getsignal(number) for number in _SIGNALS}

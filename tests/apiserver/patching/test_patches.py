@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from trimtab.apiserver.facts import kubernetes
-from trimtab.apiserver.patching import json_patch, merge_patch, strategic_merge
+from trimtab.apiserver.patching import apply, json_patch, merge_patch, record_update, strategic_merge
 from trimtab.apiserver.statuses import Refused
 
 SCHEMA = kubernetes().schema("", "v1", "ConfigMap")
@@ -71,3 +73,24 @@ def test_what_is_given_stays_as_it_is() -> None:
 )
 def test_merge_patches(obj: Any, patch: Any, result: Any) -> None:
     assert merge_patch(obj, patch) == result
+
+
+def test_what_is_nested_too_deep_is_refused() -> None:
+    assert SCHEMA is not None
+    deep: Any = "end"
+    for _ in range(3000):
+        deep = {"a": deep}
+    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": deep}
+    free = kubernetes().custom({"type": "object"})
+    common: Any = {"schema": free, "manager": "a", "subresource": "", "api_version": "v1", "now": datetime.now(UTC)}
+    writes: list[Callable[[], object]] = [
+        lambda: apply(None, obj, force=False, **common),
+        lambda: record_update(None, obj, **common),
+        lambda: record_update(obj, {**obj, "data": {"a": deep}}, **common),
+        lambda: merge_patch(OBJECT, obj),
+        lambda: strategic_merge(OBJECT, obj, SCHEMA),
+        lambda: json_patch(OBJECT, [{"op": "add", "path": "/x", "value": deep}]),
+    ]
+    for write in writes:
+        with pytest.raises(Refused, match="depth"):
+            write()

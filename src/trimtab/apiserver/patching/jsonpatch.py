@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from trimtab.apiserver.patching.gotext import go_kind
-from trimtab.apiserver.patching.refusals import unprocessable
+from trimtab.apiserver.patching.refusals import not_too_deep, unprocessable
 from trimtab.apiserver.patching.typedsets import equal
 from trimtab.apiserver.patching.values import is_list, is_map
 from trimtab.apiserver.statuses import Refused, bad_request
@@ -24,6 +24,7 @@ class FailedError(Exception):
     """An operation that cannot be done, or a test that failed."""
 
 
+@not_too_deep
 def json_patch(obj: Any, operations: Any) -> Any:
     """The object after the operations; Refused where they are none, or one of them cannot be done."""
     patch = _operations(operations)

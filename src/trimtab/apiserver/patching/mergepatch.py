@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from trimtab.apiserver.patching.gotext import go_kind
+from trimtab.apiserver.patching.refusals import not_too_deep
 from trimtab.apiserver.patching.values import Json, is_list, is_map
 from trimtab.apiserver.statuses import bad_request
 
 
+@not_too_deep
 def merge_patch(obj: Json, patch: Any) -> Json:
     """The object after the patch; Refused where the patch is no object."""
     if patch is None:

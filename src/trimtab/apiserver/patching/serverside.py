@@ -15,7 +15,7 @@ from trimtab.apiserver.patching.checking import faults, fits, told
 from trimtab.apiserver.patching.fieldsets import NOTHING, Node, difference, for_html, has, of, path_text, union
 from trimtab.apiserver.patching.owners import Operation, Owner, Owners, UnreadableError, capped, decode, encode, reset
 from trimtab.apiserver.patching.ownership import Conflict, ConflictsError, Ownership, Resets, Versions
-from trimtab.apiserver.patching.refusals import Unexplained
+from trimtab.apiserver.patching.refusals import Unexplained, not_too_deep
 from trimtab.apiserver.patching.typedsets import compare, equal, field_set
 from trimtab.apiserver.patching.values import Json, is_map
 from trimtab.apiserver.statuses import Refused, bad_request
@@ -54,6 +54,7 @@ class ApplyConflict(Refused):
         self.conflicts = ordered
 
 
+@not_too_deep
 def apply(
     live: Json | None,
     applied: Json,
@@ -106,6 +107,7 @@ def apply(
     return _with_owners(result, owners)
 
 
+@not_too_deep
 def record_update(
     before: Json | None,
     after: Json,
@@ -135,6 +137,7 @@ def record_update(
     return encode(_updated(ownership, live, _without_owners(after), owners, writer, now).values())
 
 
+@not_too_deep
 def keep_times(before: Json, after: Json) -> Json:
     """The object with the times of before, where nothing else is different: then it need not be written."""
     old: list[Json] = _meta(before).get("managedFields") or []

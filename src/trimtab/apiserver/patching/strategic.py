@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 from trimtab.apiserver.facts import Schema
 from trimtab.apiserver.patching.gotext import go_kind, go_text
 from trimtab.apiserver.patching.mergepatch import without_nulls
-from trimtab.apiserver.patching.refusals import Unexplained
+from trimtab.apiserver.patching.refusals import Unexplained, not_too_deep
 from trimtab.apiserver.patching.strategiclists import (
     DIRECTIVE,
     bad_type,
@@ -35,6 +35,7 @@ _SET_ORDER: Final = "$setElementOrder"
 _RETAIN: Final = "$retainKeys"
 
 
+@not_too_deep
 def strategic_merge(obj: Json, patch: Any, schema: Schema) -> Json:
     """The object after the patch; Refused where the patch makes no sense. The schema is that of the object's kind."""
     if patch is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from trimtab.apiserver.facts import kubernetes
@@ -39,6 +39,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cases import TOY
 
 Json = dict[str, Any]
+
+unhurried = settings(deadline=None)  # the first example resolves schemas
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 3, 4, 6, tzinfo=UTC)
@@ -118,6 +120,7 @@ def value_at(obj: Any, path: tuple[str, ...]) -> Any:
     return "there" if isinstance(obj, list) and not schema.atomic_list else (obj,)
 
 
+@unhurried
 @given(PATHS, PATHS)
 def test_sets_are_sets(one: frozenset[Any], other: frozenset[Any]) -> None:
     a, b = of(*one), of(*other)
@@ -148,6 +151,7 @@ def test_elements_are_in_order(fields: Json, ordered: list[str]) -> None:
     assert list(in_order(fields)) == ordered
 
 
+@unhurried
 @given(SPEC, SPEC)
 def test_what_is_compared_is_what_is_owned(one: Json, other: Json) -> None:
     before, after = toy(one), toy(other)
@@ -159,6 +163,7 @@ def test_what_is_compared_is_what_is_owned(one: Json, other: Json) -> None:
     assert compare(TOY, before, copy.deepcopy(before)) == ({}, {}, {})
 
 
+@unhurried
 @given(SPEC, SPEC)
 def test_applied_twice_is_applied_once(first: Json, second: Json) -> None:
     live = applied(None, first, "alice")
@@ -171,6 +176,7 @@ def test_applied_twice_is_applied_once(first: Json, second: Json) -> None:
 BARE = of(("f:apiVersion",), ("f:kind",), ("f:metadata", "f:name"))
 
 
+@unhurried
 @given(SPEC, SPEC)
 def test_alone_one_has_what_one_applies(first: Json, second: Json) -> None:
     once = applied(applied(None, first, "alice"), second, "alice")
@@ -179,6 +185,7 @@ def test_alone_one_has_what_one_applies(first: Json, second: Json) -> None:
         assert value_at(once, path) == value_at(anew, path)
 
 
+@unhurried
 @given(SPEC, SPEC, SPEC)
 def test_nobody_loses_without_force(mine: Json, theirs: Json, more: Json) -> None:
     live = applied(None, mine, "alice")
@@ -200,6 +207,7 @@ def test_nobody_loses_without_force(mine: Json, theirs: Json, more: Json) -> Non
     assert live == given_
 
 
+@unhurried
 @given(SPEC, SPEC, SPEC)
 def test_who_changes_owns(applied_spec: Json, updated: Json, again: Json) -> None:
     live = applied(None, applied_spec, "alice")

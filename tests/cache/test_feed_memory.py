@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.cache.feeding import feeding
-from tests.cache.samples import EXPIRED, pod, virtual
+from tests.cache.feeding import feeding, server_with
+from tests.cache.samples import EXPIRED, config_map, pod, virtual
 from tests.cache.streams import Asked, OpenStream
 
 from trimtab.client.request import Request
@@ -118,3 +118,20 @@ async def test_100_000_pods_take_at_most_1_3_times_what_they_need_at_rest(stream
             assert peak <= 1.3 * at_rest, f"{peak / at_rest:.2f} times"
     finally:
         tracemalloc.stop()
+
+
+@virtual
+async def test_what_was_read_is_not_kept_while_nothing_comes() -> None:
+    server = server_with("a")
+    async with feeding(server):
+        [stream] = server.watches
+        tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            stream.tell("ADDED", config_map("no Pod", data={"text": "x" * (4 << 20)}, resourceVersion="9"))
+            await asyncio.sleep(1)
+            now, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak - before > 4 << 20
+        assert now - before < 1 << 20

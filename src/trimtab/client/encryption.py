@@ -67,8 +67,6 @@ class Encryption(asyncio.Protocol):
             self._incoming.write(data if len(data) <= _PART else memoryview(data)[start : start + _PART])
             if self._established or self._shake_hands():
                 self._read()
-            if self._ended:
-                return
 
     def connection_lost(self, exc: Exception | None) -> None:
         """TCP is gone."""

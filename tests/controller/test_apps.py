@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,3 +145,11 @@ def test_trimtab_offers_what_users_write_with_and_is_light_to_import() -> None:
         [sys.executable, "-c", f"import sys, trimtab; print({heavy})"], capture_output=True, text=True, check=True
     )
     assert out.stdout.strip() == "[]"
+
+
+def test_types_are_as_they_are_meant_to_be() -> None:
+    root = Path(__file__).parents[2]
+    program = Path(sys.executable).with_name("pyright")
+    pyright = [program, "--project", root, Path(__file__).with_name("typing_cases.py")]
+    checked = subprocess.run(pyright, check=False, cwd=root, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout

@@ -71,6 +71,7 @@ async def test_each_line_of_a_reconcile_names_controller_key_and_reconcile() -> 
     async def talk(obj: ConfigMap, ctx: Context) -> None:
         ids.append(ctx.reconcile_id)
         ctx.log.info("hello", size=1)
+        logging.getLogger("a.library").warning("beside")
         broken("oh no")
 
     async with running(Manager(app, server, listen=False)):
@@ -78,7 +79,8 @@ async def test_each_line_of_a_reconcile_names_controller_key_and_reconcile() -> 
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     spoken = [line for line in lines if line.get("key")]
     assert {(line["controller"], line["key"]) for line in spoken} == {("talk", "default/a")}
-    assert [line["reconcile_id"] for line in spoken] == [each for each in ids for _ in range(2)]
+    assert [line["reconcile_id"] for line in spoken] == [each for each in ids for _ in range(3)]
+    assert [line["logger"] for line in spoken[:3]] == ["trimtab.controller", "a.library", "trimtab.controller"]
     failed = next(line for line in spoken if line["level"] == "error")
     assert "ValueError: oh no" in failed["exception"]
     assert all("\n" not in line for line in stream.getvalue().splitlines())

@@ -14,6 +14,8 @@ from typing import Any, Final, Literal, TextIO, TypeAlias
 
 import structlog
 
+from trimtab.controller.context import current_context
+
 Format: TypeAlias = Literal["json", "console"]
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
@@ -30,6 +32,7 @@ def configure_logs(form: Format | None = None, level: Level = "info", *, stream:
     form = form or ("console" if out.isatty() else "json")
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
+        say_for_which,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -68,6 +71,15 @@ def configure_logs(form: Format | None = None, level: Level = "info", *, stream:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
+
+
+def say_for_which(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Put controller, key and reconcile id on whatever is said during a reconcile, also by libraries."""
+    context = current_context()
+    if context is not None:
+        for name, value in context.log_fields().items():
+            event.setdefault(name, value)
+    return event
 
 
 def hide_secrets(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -11,13 +11,14 @@ from tests.cache.samples import status
 from trimtab.client import Client, Request, Response, Retry, Target
 from trimtab.kube.coordination.v1 import Lease
 from trimtab.kube.core.v1 import ConfigMap
+from trimtab.kube.events.v1 import Event
 from trimtab.manager.election import Timing
 from trimtab.manager.leading import LeaderElector
 
 
 class LeaseServer(FakeServer):
     def __init__(self) -> None:
-        super().__init__(Lease, ConfigMap)
+        super().__init__(Lease, ConfigMap, Event)
         self.sent: list[Request] = []
 
     async def send(self, request: Request) -> Response:

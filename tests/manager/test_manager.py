@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.cache.samples import FORBIDDEN, config_map, virtual
 
 from trimtab.cache import NotSynced
-from trimtab.client import Request, Response, Unreachable
+from trimtab.client import Request, Response, Target, Unreachable
 from trimtab.controller import App, Context, Options
 from trimtab.errors import TrimtabError
 from trimtab.kube.core.v1 import ConfigMap
@@ -192,6 +192,56 @@ async def test_what_is_not_done_within_the_grace_is_cut() -> None:
 
 
 @virtual
+async def test_a_lease_is_not_released_under_what_had_to_be_cut() -> None:
+    server = Server()
+    server.put(config_map("a"))
+    app = App("endless")
+
+    @app.controller(ConfigMap)
+    async def endless(obj: ConfigMap, ctx: Context) -> None:
+        await asyncio.sleep(3600)
+
+    async with running(
+        Manager(app, server, listen=False, grace=2, leader_election=LeaderElection(name="lock"))
+    ) as stop:
+        await asyncio.sleep(5)
+        holder = server.lease["holderIdentity"]
+        stop.set()
+    assert holder
+    assert server.lease["holderIdentity"] == holder  # it runs out
+
+
+@virtual
+async def test_events_are_sent_to_the_last_after_the_lease_is_released() -> None:
+    server = Server()
+    server.put(config_map("a"))
+    app = App("teller")
+
+    @app.controller(ConfigMap, resync=1)
+    async def tell(obj: ConfigMap, ctx: Context) -> None:
+        ctx.event("Normal", "Seen", "it was seen")
+
+    async with running(Manager(app, server, listen=False, leader_election=LeaderElection(name="lock"))):
+        await asyncio.sleep(5)
+    (event,) = server.current["events"].values()
+    assert event["series"]["count"] >= 4
+    asked = [
+        (request.verb, request.what.resource.plural) for request in server.sent if isinstance(request.what, Target)
+    ]
+    assert asked[-2:] == [("update", "leases"), ("patch", "events")]
+
+
+@virtual
+async def test_only_what_is_in_the_namespaces_is_looked_at() -> None:
+    server, seen = Server(), list[str]()
+    for namespace in ("a", "b", "c"):
+        server.put(config_map(f"in-{namespace}", namespace))
+    async with running(Manager(counting(seen), server, listen=False, namespaces=["a", "c"])):
+        await asyncio.sleep(1)
+    assert sorted(seen) == ["in-a", "in-c"]
+
+
+@virtual
 async def test_a_role_that_is_missing_ends_the_start_with_the_verb_and_the_kind() -> None:
     server = Server()
     server.always = dict.fromkeys(("list", "watch", "watchlist"), FORBIDDEN)
@@ -200,7 +250,9 @@ async def test_a_role_that_is_missing_ends_the_start_with_the_verb_and_the_kind(
     await asyncio.sleep(10)
     assert probe(manager, "/readyz")[0] == 500
     assert "Forbidden" in probe(manager, "/readyz/caches")[1]
-    with pytest.raises(NotSynced, match=r"app counter cannot begin: .*configmaps \(cannot (list|watch) .*Forbidden"):
+    with pytest.raises(
+        NotSynced, match=r"^app counter cannot begin: not read within 20 s: .*cannot (list|watch) .*Forbidden"
+    ):
         await task
 
 

@@ -103,7 +103,7 @@ class Lifecycle:
             failure = await self._live(asked)
         finally:
             asked.cancel()
-            await self._stop(0.0 if isinstance(failure, self._urgent) else self._grace)
+            await self._stop()
         failure = failure or self._failure()
         if failure is not None:
             raise failure
@@ -139,9 +139,9 @@ class Lifecycle:
                 found.append(RuntimeError(f"{one.part.name} ended by itself"))
         return min(found, key=lambda error: not isinstance(error, self._urgent), default=None)
 
-    async def _stop(self, grace: float) -> None:
+    async def _stop(self) -> None:
         now = asyncio.get_running_loop().time
-        deadline, clean = now() + grace, True
+        deadline, clean = now() + self._grace, True
         for phase in _STOP:
             least = 0.0 if phase is Phase.LEADING else LAST_SECONDS if phase in _AFTERWARDS else _CUT_SECONDS
             seconds = least if phase in _AFTERWARDS else max(least, deadline - now())

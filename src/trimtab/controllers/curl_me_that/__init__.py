@@ -36,12 +36,21 @@ __all__ = ["app", "fetcher", "memory"]
 ROOM: Final = 1 << 20
 """Bytes that all values of a ConfigMap may have together."""
 
+
+def positive(word: str) -> float:
+    """A number of seconds, or of requests."""
+    number = float(word)
+    if not 0 < number < 1e9:
+        raise ValueError("it has to be more than zero")
+    return number
+
+
 app = App("curl-me-that")
 ALLOW_CIDR = app.option(
     "allow-cidr", "A network that may be fetched from though it is not public.", parse=network, many=True
 )
-TIMEOUT = app.option("fetch-timeout", "Seconds that a fetch may take.", default=10.0, parse=float)
-RATE = app.option("fetch-rate", "Requests a second to one host.", default=10.0, parse=float)
+TIMEOUT = app.option("fetch-timeout", "Seconds that a fetch may take.", default=10.0, parse=positive)
+RATE = app.option("fetch-rate", "Requests a second to one host.", default=10.0, parse=positive)
 
 
 def fetcher(options: Options) -> Fetcher:

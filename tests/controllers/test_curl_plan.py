@@ -130,13 +130,23 @@ def test_a_host_is_asked_so_often_and_no_more() -> None:
     assert hosts.enter("y") == 0.0
     begun = 0
     for _ in range(50):
-        hosts.leave("x")
+        hosts.leave("x", 0.1)
         begun += hosts.enter("x") == 0.0
         hosts._hosts["x"].busy = 1
     assert begun <= 11  # a second's worth at once
     now += 5.0
-    hosts.leave("x")
+    hosts.leave("x", 0.1)
     assert hosts.enter("x") == 0.0
+
+
+def test_a_slow_host_is_asked_again_later() -> None:
+    hosts = Hosts(clock=lambda: 0.0, rate=1000.0, at_once=2)
+    for _ in range(50):
+        hosts.enter("x")
+        hosts.leave("x", 6.0)
+    assert [hosts.enter("x") for _ in range(2)] == [0.0, 0.0]
+    waits = [hosts.enter("x") for _ in range(3)]
+    assert waits == [pytest.approx(3.0 * n, rel=0.01) for n in (1, 2, 3)]  # two at once, each six seconds
 
 
 def test_hosts_are_forgotten() -> None:
@@ -145,5 +155,5 @@ def test_hosts_are_forgotten() -> None:
     for i in range(100):
         now += 2.0
         assert hosts.enter(f"h{i}") == 0.0
-        hosts.leave(f"h{i}")
+        hosts.leave(f"h{i}", 0.1)
     assert len(hosts._hosts) <= 11

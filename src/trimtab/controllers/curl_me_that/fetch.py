@@ -83,7 +83,8 @@ class Fetcher:
     ) -> None:
         self._allowed = tuple(allowed)
         self._timeout = timeout
-        self._hosts = Hosts(clock=clock or _loop_time, rate=rate)
+        self._clock = clock or _loop_time
+        self._hosts = Hosts(clock=self._clock, rate=rate)
         self._lookup = lookup
 
     async def fetch(self, url: str, *, largest: int) -> bytes:
@@ -127,6 +128,7 @@ class Fetcher:
             if first:
                 raise Busy(host, pause)
             await asyncio.sleep(pause)  # what was asked before is not asked again for this
+        began = self._clock()
         try:
             self._check_literal(url)
             async with session.get(url, allow_redirects=False, headers={"Accept-Encoding": "identity"}) as response:
@@ -136,7 +138,7 @@ class Fetcher:
         except Exception as error:  # noqa: BLE001  # sorted by what it means; what means nothing is raised
             raise _meaning(error, url) from None
         finally:
-            self._hosts.leave(host)
+            self._hosts.leave(host, self._clock() - began)
 
     def _check_literal(self, url: str) -> None:
         """Addresses that stand in the URL are not looked up."""

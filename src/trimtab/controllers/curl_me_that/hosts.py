@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from math import inf
+
+_WEIGHT = 0.2  # of the newest request, in what is known of how long they take
 
 
 @dataclass(slots=True)
 class _Host:
     busy: int = 0
-    next: float = 0.0  # when the next request may begin
-    line: float = field(default=0.0)  # when the last of those who were told to come back may
+    takes: float = 0.1  # seconds, by what was seen of late
+    next: float = -inf  # when the next request may begin
+    line: float = -inf  # when the last of those who were told to come back may
 
 
 class Hosts:
@@ -38,12 +42,14 @@ class Hosts:
             host.busy += 1
             host.next += self._pause
             return 0.0
-        host.line = max(host.line, host.next, now) + self._pause
+        host.line = max(host.line, host.next, now) + max(self._pause, host.takes / self._at_once)
         return host.line - now
 
-    def leave(self, name: str) -> None:
-        """The request has ended."""
-        self._hosts[name].busy -= 1
+    def leave(self, name: str, took: float) -> None:
+        """The request has ended, after so many seconds."""
+        host = self._hosts[name]
+        host.busy -= 1
+        host.takes += _WEIGHT * (took - host.takes)
 
     def _sweep(self, now: float) -> None:
         """Forget those that were quiet, before they are too many."""

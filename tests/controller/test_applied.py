@@ -25,16 +25,17 @@ class Memory:
         self.applied = Applied(most)
         self.looked = 0
 
-    def learn(self, place: Place = PLACE, answered: dict[str, Any] | None = None) -> None:
-        self.applied.learn(place, b"sent", WIRE, answered or answer())
+    def learn(self, place: Place = PLACE, way: str = "apply", answered: dict[str, Any] | None = None) -> None:
+        self.applied.learn(place, way, b"sent", WIRE, answered or answer())
 
-    def settled(self, current: dict[str, Any], sent: bytes = b"sent", place: Place = PLACE) -> bool:
+    def settled(self, current: dict[str, Any], sent: bytes = b"sent", place: Place = PLACE, way: str = "apply") -> bool:
         def look() -> Any:
             self.looked += 1
             return current
 
         meta = current["metadata"]
-        return self.applied.is_settled(place, sent, meta["uid"], meta["resourceVersion"], lambda: WIRE, look)
+        about = (place, way, sent, meta["uid"], meta["resourceVersion"])
+        return self.applied.is_settled(*about, wire=lambda: WIRE, current=look)
 
 
 def test_what_was_sent_last_is_settled_while_the_servers_form_of_it_stands() -> None:
@@ -55,7 +56,10 @@ def test_another_object_or_another_wish_is_not_settled() -> None:
     memory.learn()
     assert not memory.settled(answer(uid="another"))
     assert not memory.settled(answer(), sent=b"else")
-    assert not memory.settled(answer(), place=Place(Widget, "default", "a", "status"))
+    assert not memory.settled(answer(), place=Place(Widget, "default", "b"))
+    assert not memory.settled(answer(), way="status")
+    memory.learn(way="status")
+    assert memory.settled(answer())
     memory.applied.forget(Widget, "default", "a")
     assert not memory.settled(answer())
     assert len(memory.applied) == 0

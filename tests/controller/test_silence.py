@@ -237,24 +237,26 @@ async def test_statuses_that_are_so_make_no_request_in_whatever_form_the_server_
     wanted: dict[str, Any] = {"replicas": 3, "collision_count": None}
 
     def normal(obj: Obj) -> None:
-        if obj.get("status", {}).get("replicas") == 3:
-            obj["status"]["replicas"] = 4  # a server that keeps another value than it was told
+        for name, value in obj.get("status", {}).items():
+            if value == 3:
+                obj["status"][name] = 4  # a server that keeps another value than it was told
 
     server.admit = normal
 
     @app.controller(Deployment, resync=300)
     async def report(d: Deployment, ctx: Context) -> None:
         await ctx.patch_status(**wanted)
+        await ctx.patch_status(updated_replicas=3)  # in another way: neither forgets the other
         await ctx.set_condition("Available", "True", reason="Fine")
 
     server.put(of_kind("apps/v1", "Deployment", "web", status={"observedGeneration": 1, "collisionCount": 5}))
     async with working(app, server):
-        assert len(server.writes) == 2
+        assert len(server.writes) == 3
         status = dict(server.get("deployments", "default/web")["status"])
         assert status.pop("conditions")[0]["type"] == "Available"
-        assert status == {"observedGeneration": 1, "replicas": 4}
+        assert status == {"observedGeneration": 1, "replicas": 4, "updatedReplicas": 4}
         await asyncio.sleep(HOUR)
-        assert len(server.writes) == 2
+        assert len(server.writes) == 3
         wanted["replicas"] = 5
         await asyncio.sleep(600)
-        assert len(server.writes) == 3
+        assert len(server.writes) == 4

@@ -23,17 +23,16 @@ from trimtab.kube.shapes import Shape, fields
 JSON: TypeAlias = Any
 
 MOST: Final = 200_000
-"""So many are remembered, about 300 bytes each. To forget one costs a request; that of longest ago goes first."""
+"""So many objects are remembered, about 300 bytes each. To forget one costs a request; what was unused longest goes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What was written: an object, or a subresource of it."""
+    """Which object was written. What is written to it in several ways (its status, say) is remembered for each."""
 
     kind: type[Any]
     namespace: str
     name: str
-    subresource: str = ""
 
 
 @dataclass(slots=True)
@@ -45,23 +44,31 @@ class _Memory:
 
 
 class Applied:
-    """What one controller applied, by place. `uid` and version tell objects and their states apart."""
+    """What one controller applied, by place and way. `uid` and version tell objects and their states apart."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._memories: OrderedDict[Place, _Memory] = OrderedDict()
+        self._memories: OrderedDict[Place, dict[str, _Memory]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._memories)
 
     def is_settled(
-        self, place: Place, sent: bytes, uid: str, version: str, wire: Callable[[], JSON], current: Callable[[], JSON]
+        self,
+        place: Place,
+        way: str,
+        sent: bytes,
+        uid: str,
+        version: str,
+        *,
+        wire: Callable[[], JSON],
+        current: Callable[[], JSON],
     ) -> bool:
         """Whether this is what was sent last to the object of this uid, and still holds at this version.
 
         `wire` and `current` give what would be sent and what is there, as JSON; asked for where the version is new.
         """
-        memory = self._memories.get(place)
+        memory = self._memories.get(place, _NOTHING).get(way)
         if memory is None or memory.sent != sent or memory.uid != uid:
             return False
         self._memories.move_to_end(place)
@@ -71,11 +78,12 @@ class Applied:
             memory.version = version
         return True
 
-    def learn(self, place: Place, sent: bytes, wire: JSON, answer: JSON) -> None:
+    def learn(self, place: Place, way: str, sent: bytes, wire: JSON, answer: JSON) -> None:
         """Remember what was sent, and what the server answered."""
         meta: dict[str, str] = answer.get("metadata") or {}
         made = fingerprint(ours(place.kind, wire, answer))
-        self._memories[place] = _Memory(sent, meta.get("uid", ""), made, meta.get("resourceVersion", ""))
+        memory = _Memory(sent, meta.get("uid", ""), made, meta.get("resourceVersion", ""))
+        self._memories.setdefault(place, {})[way] = memory
         self._memories.move_to_end(place)
         if len(self._memories) > self._most:
             self._memories.popitem(last=False)
@@ -83,8 +91,7 @@ class Applied:
     def forget(self, kind: type[Any], namespace: str, name: str) -> None:
         """The object is gone."""
         if self._memories:
-            for subresource in ("", "status"):
-                self._memories.pop(Place(kind, namespace, name, subresource), None)
+            self._memories.pop(Place(kind, namespace, name), None)
 
 
 def ours(kind: type[Any], wire: JSON, current: JSON) -> JSON:
@@ -131,3 +138,4 @@ def _our_items(shape: Shape, of: Shape, wire: list[JSON], current: list[JSON]) -
 
 
 _UNKNOWN: Final = Shape()
+_NOTHING: Final[dict[str, _Memory]] = {}

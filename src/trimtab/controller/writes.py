@@ -40,14 +40,14 @@ class Writer:
         """Server-side apply, unless that would change nothing."""
         kind = plain_class(type(obj))
         self._reach.check_write(kind)
-        place = Place(kind, place_of(obj, namespace), obj.metadata.name, subresource)
+        place, way = Place(kind, place_of(obj, namespace), obj.metadata.name), f"apply {subresource}"
         sent = sent_as(obj, force)
         entry = self._entry(place)
-        if entry is not None and self._is_settled(place, sent, lambda: to_wire(obj), entry):
+        if entry is not None and self._is_settled(place, way, sent, lambda: to_wire(obj), entry):
             return self._hot.read(entry, kind)
         made = await self.client.apply(obj, namespace=place.namespace or None, subresource=subresource, force=force)
         if entry is not None or self._reach.lister_if_seen(kind) is not None:
-            self.applied.learn(place, sent, to_wire(obj), to_wire(made))
+            self.applied.learn(place, way, sent, to_wire(obj), to_wire(made))
         return made
 
     async def create(self, obj: K, *, namespace: str, **options: Unpack[WriteOptions]) -> K:
@@ -97,8 +97,7 @@ class Writer:
     ) -> K:
         """Change an object by a function: as the cache has it, and if that was of the past, as the server has it."""
         self._reach.check_write(kind)
-        place = Place(kind, namespace, name, subresource)
-        entry = self._entry(place)
+        entry = self._entry(Place(kind, namespace, name))
         if entry is not None:
             data = entry.json()
             obj = entry.decode(kind, data)
@@ -120,7 +119,7 @@ class Writer:
     async def patch_status(self, obj: Object | Dynamic, wanted: dict[str, Any]) -> None:
         """Set fields of an object's status (None takes one away), unless they are so already."""
         kind = plain_class(type(obj))
-        place = Place(kind, obj.metadata.namespace, obj.metadata.name, "status")
+        place, way = Place(kind, obj.metadata.namespace, obj.metadata.name), f"status {sorted(wanted)}"
         entry = self._entry(place)
         if entry is None or entry.uid != obj.metadata.uid:
             return  # it is gone, and with it whom its status would tell something
@@ -130,7 +129,7 @@ class Writer:
         if not patch:
             return
         sent, wire = fingerprint(wanted), {"status": wanted}
-        if self._is_settled(place, sent, lambda: wire, entry):
+        if self._is_settled(place, way, sent, lambda: wire, entry):
             return
         body = MergePatch({"metadata": {"uid": obj.metadata.uid}, "status": patch})
         try:
@@ -141,7 +140,7 @@ class Writer:
             raise
         except NotFound:
             return
-        self.applied.learn(place, sent, wire, to_wire(made))
+        self.applied.learn(place, way, sent, wire, to_wire(made))
 
     async def _is_gone(self, kind: type[Object | Dynamic], name: str, namespace: str, uid: str) -> bool:
         """Whether the object of this uid is there no more, as the server says. A Conflict may mean other things."""
@@ -157,10 +156,16 @@ class Writer:
         if len(self.foreign) > _MOST_FOREIGN:
             del self.foreign[next(iter(self.foreign))]
 
-    def _is_settled(self, place: Place, sent: bytes, wire: Callable[[], Any], entry: Cached[Any]) -> bool:
+    def _is_settled(self, place: Place, way: str, sent: bytes, wire: Callable[[], Any], entry: Cached[Any]) -> bool:
         # What is there is read through the class, as the answer was: it may write a time otherwise than the server.
         return self.applied.is_settled(
-            place, sent, entry.uid, entry.resource_version, wire, lambda: to_wire(self._hot.read(entry, place.kind))
+            place,
+            way,
+            sent,
+            entry.uid,
+            entry.resource_version,
+            wire=wire,
+            current=lambda: to_wire(self._hot.read(entry, place.kind)),
         )
 
     def _entry(self, place: Place) -> Cached[Any] | None:

@@ -283,6 +283,8 @@ async def test_other_parts_run_beside_and_have_what_the_process_has() -> None:
     async with running(manager):
         await asyncio.sleep(1)
     assert told == ["1 apps, 1 watches", "stopped"]
+    with pytest.raises(TrimtabError, match="this manager ran already"):
+        await manager.run()
 
 
 @virtual

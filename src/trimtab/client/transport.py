@@ -47,7 +47,10 @@ class Stream(Protocol):
 
 
 class Transport(Protocol):
-    """Sends requests. Raises TransportError where no answer comes; any answer, 500 too, is a Response."""
+    """Sends requests. Raises TransportError where no answer comes; any answer, 500 too, is a Response.
+
+    Whoever hands a request to the network calls its `before_sending` as the last thing before that.
+    """
 
     async def send(self, request: Request) -> Response:
         """Send, and wait for the whole answer."""

@@ -66,6 +66,8 @@ class LocalTransport:
         if request.content_type:
             headers["content-type"] = request.content_type
         incoming = Incoming(request.method, path, query, headers, request.body or b"", self._user)
+        if request.before_sending is not None:
+            request.before_sending()
         try:
             return await self._server.handle(incoming)
         except Torn as error:

@@ -119,6 +119,8 @@ class Manager:
 
     async def run(self, stopping: asyncio.Event | None = None) -> None:
         """Run until `stopping` is set, then stop in good order. What failed is raised; LeadershipLost among it."""
+        if self._client is not None:
+            raise TrimtabError("this manager ran already: make another one to run its apps again")
         config = load_config() if self._config is None else self._config
         host = urlsplit(config.server).netloc.rpartition("@")[2] if isinstance(config, Config) else "in-process"
         plain = _client(config, lambda inner: self._requests.count(inner, host))

@@ -92,8 +92,14 @@ def _escaped(char: str) -> str:
 
 
 def _with_value(what: str, value: Any, why: str) -> str:
-    shown = quoted(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
+    shown = quoted(value) if isinstance(value, str) else _json(value)
     return f"{what}: {shown}" + (f": {why}" if why else "")
+
+
+def _json(value: Any) -> str:
+    """As Go's encoder writes it, which makes it fit for HTML."""
+    text = msgspec.json.encode(value).decode()
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _without_value(what: str, why: str) -> str:

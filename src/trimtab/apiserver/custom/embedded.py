@@ -1,0 +1,63 @@
+"""Resources inside of resources: what is embedded names its kind, and its metadata is valid metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, cast
+
+from trimtab.apiserver import causes
+from trimtab.apiserver.causes import Cause
+from trimtab.apiserver.cel.namerules import is_label_1035
+
+Json: TypeAlias = dict[str, Any]
+Check: TypeAlias = Callable[[Any, str, list[Cause]], None]
+
+
+def compile_embedded(schema: Json) -> Check | None:  # noqa: C901 - the closure in it is counted too
+    """The function that looks for faults of embedded resources; None where there are none."""
+    fields: dict[str, Check] = {}
+    for name, field in schema.get("properties", {}).items():
+        inner_check = compile_embedded(field)
+        if inner_check is not None:
+            fields[name] = inner_check
+    additional = schema.get("additionalProperties")
+    rest = compile_embedded(cast("Json", additional)) if isinstance(additional, dict) else None
+    items = compile_embedded(schema["items"]) if isinstance(schema.get("items"), dict) else None
+    embedded = bool(schema.get("x-kubernetes-embedded-resource"))
+    known = frozenset(schema.get("properties", {}))
+    if not fields and rest is None and items is None and not embedded:
+        return None
+
+    def check(value: Any, path: str, faults: list[Cause]) -> None:
+        if isinstance(value, dict):
+            obj = cast("Json", value)
+            if embedded:
+                faults.extend(_resource(obj, f"{path}." if path else ""))
+            for key, inner in obj.items():
+                if key in known:
+                    field = fields.get(key)
+                    if field is not None:
+                        field(inner, f"{path}.{key}" if path else key, faults)
+                elif rest is not None:
+                    rest(inner, f"{path}[{key}]", faults)
+        elif isinstance(value, list) and items is not None:
+            for index, inner in enumerate(cast("list[Any]", value)):
+                items(inner, f"{path}[{index}]", faults)
+
+    return check
+
+
+def _resource(obj: Json, path: str) -> list[Cause]:
+    faults = [causes.required(f"{path}{name}") for name in ("apiVersion", "kind") if name not in obj]
+    for name in ("apiVersion", "kind"):
+        value = obj.get(name, "x")
+        if not isinstance(value, str):
+            faults.append(causes.invalid(f"{path}{name}", value, "must be a string"))
+        elif not value:
+            faults.append(causes.invalid(f"{path}{name}", value, "must not be empty"))
+        elif name == "apiVersion" and value.count("/") > 1:
+            faults.append(causes.invalid(f"{path}{name}", value, f"unexpected GroupVersion string: {value}"))
+        elif name == "kind" and (problems := is_label_1035(value.lower())):
+            why = "may have mixed case, but should otherwise match: " + ",".join(problems)
+            faults.append(causes.invalid(f"{path}{name}", value, why))
+    return faults

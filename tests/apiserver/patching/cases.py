@@ -168,7 +168,6 @@ def ours(step: Json, now: str) -> tuple[Json, list[Json]]:
     }
     if step["kind"] == "Toy":
         common["versions"] = lambda obj, wanted: ({**obj, "apiVersion": wanted}, TOY) if wanted in TOYS else None
-        common["resets"] = {toy: fields for fields in common["resets"].values() for toy in TOYS}
     if step["subresource"] == "scale":
         return ours_of_scale(step, common)
     match step["verb"]:
@@ -188,6 +187,9 @@ def ours(step: Json, now: str) -> tuple[Json, list[Json]]:
     # Defaults and resets are not ours: what the server stored is what was written, but for what it keeps by itself.
     stored = before_allocation(step)
     meta = {key: value for key, value in stored["metadata"].items() if key != "managedFields"}
+    if step["kind"] == "Toy":  # whose owners in another version lose what the endpoint then puts back
+        stored = {**stored, "spec": obj.get("spec")} if step["subresource"] else {**stored, "status": obj.get("status")}
+        stored = {key: value for key, value in stored.items() if value is not None}
     sent_fields = obj.get("metadata", {}).get("managedFields")
     if step["kind"] == "Toy" and sent_fields == []:
         sent_fields = None  # the metadata of custom resources loses what is empty

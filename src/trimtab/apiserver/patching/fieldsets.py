@@ -18,7 +18,8 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from trimtab.apiserver.patching.values import is_map
+from trimtab.apiserver.causes import quoted
+from trimtab.apiserver.patching.values import is_list, is_map
 
 Node: TypeAlias = "dict[str, Node]"
 Path: TypeAlias = "tuple[str, ...]"
@@ -244,15 +245,15 @@ def _element_text(element: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return msgspec.json.encode(value).decode()
-        case None:
-            return "null"
-        case _:
-            return str(value)
+    if is_map(value):
+        return "".join(f"{key}={_shown(part)}" for key, part in value.items())
+    if is_list(value):
+        return f"[{','.join(map(_shown, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quoted(value)
+    return "null" if value is None else str(value)
 
 
 @lru_cache(4096)

@@ -28,8 +28,9 @@ def _merged(obj: Json, patch: Json) -> Json:
     for key, value in patch.items():
         if value is None:
             merged.pop(key, None)
-        elif is_map(value) and is_map(before := merged.get(key)):
-            merged[key] = _merged(before, value)
+        elif is_map(before := merged.get(key)):
+            # A list that replaces an object keeps its nulls, in kube-apiserver too.
+            merged[key] = _merged(before, value) if is_map(value) else value
         else:
             merged[key] = without_nulls(value)
     return merged

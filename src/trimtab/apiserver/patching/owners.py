@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from trimtab.apiserver.causes import quoted
 from trimtab.apiserver.patching.fieldsets import Node, as_read, in_order, union
 
 Operation: TypeAlias = Literal["Apply", "Update"]
@@ -68,9 +69,9 @@ class Owner:
 
     def shown(self) -> str:
         """`"kubectl" with subresource "status" using v1`: the owner in a message."""
-        text = _quoted(self.manager)
+        text = quoted(self.manager)
         if self.subresource:
-            text += f" with subresource {_quoted(self.subresource)}"
+            text += f" with subresource {quoted(self.subresource)}"
         return text if self.operation == "Apply" else f"{text} using {self.api_version}"
 
 
@@ -86,7 +87,7 @@ def decode(entries: list[Any] | None, *, ours: bool = False) -> Owners:
         if not entry.get("apiVersion"):
             raise UnreadableError("apiVersion must not be empty")
         if (fields_type := entry.get("fieldsType", "")) != "FieldsV1":
-            fault = f"invalid fieldsType {_quoted(fields_type)}" if fields_type else "missing fieldsType"
+            fault = f"invalid fieldsType {quoted(fields_type)}" if fields_type else "missing fieldsType"
             raise UnreadableError(f"{fault} in managed fields entry {index}")
         try:
             fields: Node = entry.get("fieldsV1") or {}
@@ -144,7 +145,3 @@ def capped(owners: Owners) -> Owners:
         owners[bucket] = Owner(ANCIENT, "Update", version, "", joined, owner.time)
         excess -= 1
     return owners
-
-
-def _quoted(text: str) -> str:
-    return msgspec.json.encode(text).decode()

@@ -122,10 +122,10 @@ def _set_order(key: str, merged: Json, patch: Json, schema: Schema) -> None:
     if not is_list(order):
         raise bad_type("[]interface {}", order)
     field = _named(key, _SET_ORDER, "invalid patch format of setElementOrder list")
-    original, changes = merged.get(field), patch.pop(field, None)
-    for found in (original, changes):
-        if found is not None and not is_list(found):
+    for found in (each[field] for each in (merged, patch) if field in each):
+        if not is_list(found):
             raise bad_type("[]interface {}", found)
+    original, changes = merged.get(field), patch.pop(field, None)
     below = _field_of(schema, field)
     check_order(changes or [], order, below.merge_key)
     if original is None and changes is None:

@@ -89,16 +89,17 @@ def check_order(patch: list[Any], order: list[Any], key: str) -> None:
     """Refuse an order that does not name the patch's items as they follow each other."""
     if not patch or not order:
         return
+    plain = patch
     if key:
         for item in patch:
             if not is_map(item):
                 raise bad_type("map[string]interface {}", item)
-        patch = [item for item in patch if DIRECTIVE not in item]
+        plain = [item for item in patch if DIRECTIVE not in item]
     at = 0
     for wanted in order:
-        if at < len(patch) and _same(_value(patch[at], key), _value(wanted, key)):
+        if at < len(plain) and _same(_value(plain[at], key), _value(wanted, key)):
             at += 1
-    if at < len(patch):
+    if at < len(plain):
         raise Unexplained(
             f"The order in patch list:\n{go_text(patch)}\n doesn't match $setElementOrder list:\n{go_text(order)}\n"
         )
@@ -109,13 +110,24 @@ def in_order(items: list[Any], order: list[Any], original: list[Any], key: str) 
     wanted, had = [_value(each, key) for each in order], [_value(each, key) for each in original]
     named = [item for item in items if _index(wanted, _value(item, key)) >= 0]
     others = [item for item in items if _index(wanted, _value(item, key)) < 0]
-    named.sort(key=lambda item: _index(wanted, _value(item, key)))
-    others.sort(key=lambda item: _index(had, _value(item, key)))
+    named = _as_ordered(named, [_index(wanted, _value(item, key)) for item in named])
+    others = _as_ordered(others, [_index(had, _value(item, key)) for item in others])
     out: list[Any] = []
     while named and others:
         one, other = _index(had, _value(others[0], key)), _index(had, _value(named[0], key))
         out.append((others if 0 <= one < other else named).pop(0))
     return [*out, *named, *others]
+
+
+def _as_ordered(items: list[Any], places: list[int]) -> list[Any]:
+    """The items by their places. One that has none goes before what comes before it, as by Kubernetes' comparison."""
+    done: list[tuple[int, Any]] = []
+    for place, item in zip(places, items, strict=True):
+        at = len(done)
+        while at and (place < 0 or done[at - 1][0] < 0 or place < done[at - 1][0]):
+            at -= 1
+        done.insert(at, (place, item))
+    return [item for _, item in done]
 
 
 def _value(item: Any, key: str) -> Any:

@@ -96,7 +96,11 @@ def _merge_lists(original: list[Any], patch: list[Any], field: Schema, *, delete
     if not original and not patch:
         return original
     if not of_objects(original, patch):
-        return delete_values(original, patch) if deletes else merge_values(original, patch)
+        if deletes:
+            return delete_values(original, patch)
+        if field.merge_key:
+            raise bad_type("map[string]interface {}", [*original, *patch][0])
+        return merge_values(original, patch)
     if not field.merge_key:
         raise Unexplained("cannot merge lists without merge key for struct")
     return merge_items(original, patch, field.merge_key, lambda one, other: _merge_maps(one, other, field.items))

@@ -181,19 +181,23 @@ async def test_a_status_is_set_by_the_names_of_its_class() -> None:
         assert {asked.name for asked in server.writes} == {"a/status"}
 
 
+@pytest.mark.parametrize("kind", [Widget, dynamic("example.com/v1", "Widget")], ids=["declared", "discovered"])
 @virtual
-async def test_a_dynamic_object_is_reconciled_and_reported_like_any() -> None:
+async def test_a_dynamic_object_is_reconciled_and_reported_like_any(kind: type[Dynamic]) -> None:
     async def report(w: Dynamic, ctx: Context) -> None:
+        await ctx.apply(kind({"metadata": {"name": "b"}, "spec": {"size": 1}}))
         await ctx.patch_status(ready=w.get("spec", "size"))
         await ctx.set_condition("Ready", "True", reason="Fine")
 
-    app, _ = once(report, kind=Widget)
+    app, results = once(report, kind=kind)
     server = ApiServer(Widget)
     server.put(of_kind("example.com/v1", "Widget", "a", spec={"size": 3}, metadata={"generation": 4}))
     async with working(app, server):
         status = dict(server.get("widgets", "default/a")["status"])
         [condition] = status.pop("conditions")
         assert status == {"ready": 3}
+        assert set(results) == {None}
+        assert [asked.name for asked in server.writes] == ["b", "a/status", "a/status"]
         assert (condition["type"], condition["observedGeneration"]) == ("Ready", 4)
         before = len(server.writes)
         server.put({**server.get("widgets", "default/a"), "data": "1"})

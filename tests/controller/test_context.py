@@ -268,6 +268,7 @@ async def test_a_plain_function_runs_in_a_thread_with_the_same_context() -> None
         found = ctx.get(ConfigMap, "b")
         ctx.event("Normal", "Made", "in a thread")
         ctx.log.info("said in a thread")
+        assert ctx.once(lambda _: threading.current_thread()) is threading.main_thread()
         results.append((made.data, found.data, type(ctx) is TheContext))
 
     server.put(config_map("a"))

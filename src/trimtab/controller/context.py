@@ -153,7 +153,7 @@ class Context:
 
     def once(self, make: Callable[[Options], T]) -> T:
         """What the app has one of in a run, such as a session or a limit: `make` makes it, given the options."""
-        return self._around.options.once(make)
+        return self._here(lambda: self._around.options.once(make))
 
     # Reading
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -132,6 +133,17 @@ def test_what_is_wrong_is_one_line(words: list[str], code: int, said: str, tmp_p
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_in_json_the_last_word_is_json_too() -> None:
+    Path("config").write_text("apiVersion: v1\nkind: Config\n")
+    words = ["run", "--log-format", "json", "--kubeconfig", "config", "app.py"]
+    command = [sys.executable, "-m", "trimtab", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    entry = json.loads(line)
+    assert (entry["level"], entry["message"]) == ("error", "config: there is no context in it")
 
 
 def test_help_imports_neither_client_nor_manager() -> None:

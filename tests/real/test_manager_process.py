@@ -90,10 +90,8 @@ async def test_a_role_that_is_missing_is_named_and_ends_the_process(
     async with replicas(nobody, client.namespace, tmp_path) as several:
         one = await several.start("--sync-timeout", "3")
         assert await one.ended() == 1
-        last = one.lines[-1]
-        assert last.startswith(
-            f"error: app writer cannot begin: not read within 3 s: configmaps in {client.namespace} "
-        )
+        last = one.entries[-1]["message"]
+        assert last.startswith(f"app writer cannot begin: not read within 3 s: configmaps in {client.namespace} ")
         assert re.search(r'User "nobody" cannot (list|watch) resource "configmaps"', last)
         assert not any("Traceback" in line for line in one.lines)
 

@@ -87,7 +87,11 @@ async def test_a_leader_that_was_paused_past_its_lease_writes_nothing_when_it_wa
         await seen.more()
         assert seen.order == [first.name, second.name]
         text = "\n".join(first.lines)
-        assert f"error: lease {client.namespace}/writer is lost: it was not renewed for " in text, str(first)
+        last = first.entries[-1]
+        assert last["level"] == "error"
+        assert last["message"].startswith(f"lease {client.namespace}/writer is lost: it was not renewed for "), str(
+            first
+        )
         if inside:
             assert "this process leads no longer: it may not write since" in text, str(first)
             assert "was it paused?" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import os
 import sys
 import threading
@@ -213,10 +214,14 @@ def start(ctx: click.Context, given: MutableMapping[str, Any]) -> None:
         with stop_on_signals(stopping):
             await manager.run(stopping)
 
-    configure_logs(given["log_format"], given["log_level"])
+    form = configure_logs(given["log_format"], given["log_level"])
     try:
         run(main())
     except SystemExit as left:
+        if form == "json" and isinstance(left.code, str):  # whoever reads JSON wants this line most
+            log = logging.getLogger("trimtab")
+            log.error(left.code.removeprefix("error: "))  # noqa: TRY400  # it is for people, and says it all
+            left.code = 1
         _leave(left.code)
         raise
     _leave(0)

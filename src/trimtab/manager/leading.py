@@ -97,8 +97,9 @@ class LeaderElector:
         self._wake.set()
         deadline = self.deadline
         if deadline is None:
-            lost = self._election.role is Role.LOST
-            return f"this process {'leads no longer' if lost else 'does not lead'} ({self} is {self._whose()})"
+            if self._election.role is Role.LOST:
+                return f"this process leads no longer: {self} is lost"
+            return f"this process does not lead: {self} is {self._whose()}"
         late = self.clock() - deadline
         return (
             f"this process leads no longer: it may not write since {late:.1f} s, because it did not renew {self} in "

@@ -26,8 +26,11 @@ _NAMED_SECRET: Final = re.compile(
 _SECRET: Final = re.compile(r"(?i)(?P<before>\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{6,}|(?P<scheme>://)[^/\s@]+@")
 
 
-def configure_logs(form: Format | None = None, level: Level = "info", *, stream: TextIO | None = None) -> None:
-    """Set up structlog and `logging` for this process. Without a form: for a terminal where there is one, else JSON."""
+def configure_logs(form: Format | None = None, level: Level = "info", *, stream: TextIO | None = None) -> Format:
+    """Set up structlog and `logging` for this process; says in which form.
+
+    Without one it is for a terminal where there is one, else JSON.
+    """
     out = stream or sys.stderr
     form = form or ("console" if out.isatty() else "json")
     shared: list[Any] = [
@@ -71,6 +74,7 @@ def configure_logs(form: Format | None = None, level: Level = "info", *, stream:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
+    return form
 
 
 def say_for_which(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

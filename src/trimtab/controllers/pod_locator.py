@@ -54,7 +54,7 @@ class Located(Collector):
 app.collector(Located)
 
 
-def forget(key: str, ctx: Context) -> None:
+async def forget(key: str, ctx: Context) -> None:
     """The Pod is gone."""
     ctx.once(Located).nodes.pop(key, None)
 

@@ -63,7 +63,7 @@ def memory(_: Options) -> Memory:
     return Memory(now=lambda: datetime.now(UTC), random=Random().random)  # noqa: S311  # spreads load
 
 
-def forget(key: str, ctx: Context) -> None:
+async def forget(key: str, ctx: Context) -> None:
     """The ConfigMap is gone, or asks for nothing."""
     ctx.once(memory).forget(key)
 

@@ -68,7 +68,7 @@ class Evictions:
         self._at.pop(key, None)
 
 
-def forget(key: str, ctx: Context) -> None:
+async def forget(key: str, ctx: Context) -> None:
     """The ConfigMap is gone, or not marked any more."""
     ctx.once(Evictions).forget(key)
 

@@ -83,6 +83,7 @@ class Candidate:
     slow_until: float = 0.0  # its answers come as late as can be
     deaf_until: float = 0.0  # its requests get there, and the answers are lost
     turn: int = 0  # answers and timers of earlier steps are not waited for any more
+    waits: bool = False
     alive: bool = True
     lost: str = ""
     led: list[float] = field(default_factory=list)
@@ -96,6 +97,7 @@ class Candidate:
         """Take the next step."""
         self.turn += 1
         step = self.election.step()
+        self.waits = isinstance(step, Wait)
         match step:
             case Wait(seconds):
                 self.world.at(self.clock.real(self.clock() + seconds), self.resume(self.turn, lambda: None))
@@ -126,7 +128,8 @@ class Candidate:
     def stop(self) -> None:
         """Ask it to let go: a wait ends at once, an answer is waited for."""
         self.election.stop()
-        self.world.at(self.world.now, self.resume(self.turn, lambda: None))
+        if self.waits:
+            self.world.at(self.world.now, self.resume(self.turn, lambda: None))
 
 
 class World:

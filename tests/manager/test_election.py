@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from trimtab.errors import TrimtabError
 from trimtab.manager.election import Election, Ended, Read, Record, Role, Timing, Wait, Write
 
-from .electing import Fate, World
+from .electing import QUICK, Fate, World
 
 # What matters is near the limits: an answer that just comes in time, a pause that just outlasts a lease.
 LENGTHS = [0.5, 3.0, 6.0, 9.0, 11.0, 14.0, 20.0]
@@ -117,6 +117,16 @@ def test_a_released_lease_is_taken_at_the_next_look() -> None:
     world.run_until(22.5)
     assert world.leader is second
     assert world.server.record.transitions == 1
+
+
+def test_who_is_asked_to_stop_during_a_renewal_lets_go_as_soon_as_that_is_answered() -> None:
+    world = World(iter([QUICK, QUICK, Fate(0.01, 1.0)]))
+    first = world.start()
+    world.run_until(2.5)  # the renewal is under way since two seconds
+    first.stop()
+    world.run_until(3.1)
+    assert world.server.record is not None
+    assert world.server.record.holder == ""
 
 
 def test_who_cannot_renew_has_lost_after_the_renew_deadline_and_says_why() -> None:

@@ -229,7 +229,7 @@ class Election:
         elif sent + self.timing.renew > self._clock() and self.role is not Role.LOST:
             self._until = sent + self.timing.renew
             self.role = Role.LEADER
-            self._pause = self.timing.retry
+            self._pause = 0.0 if self._stopping else self.timing.retry
         # else the answer came too late to be of use: a candidate writes once more, a leader has lost.
 
     def refused(self) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from trimtab.client import Client, Conflict, MergePatch, NotFound
+from trimtab.client import Client, Conflict, MergePatch, NotFound, load_config
 from trimtab.controllers.curl_me_that.record import RECORD, read_record
 from trimtab.controllers.pod_restarter import MARK
 from trimtab.controllers.pod_restarter import change as restarting
@@ -236,3 +236,28 @@ async def test_pod_locator(control_plane: ControlPlane, client: Client, tmp_path
         assert max(Counter(said["pod"] for said in located(log)).values()) == 1
     said = {line["pod"]: line["node"] for line in located(process.logs[-1])}
     assert said == {f"p{i}": f"n{i % 3}" for i in range(MANY)}
+
+
+async def test_curl_me_that_while_the_api_server_is_killed(tmp_path: Path) -> None:
+    """What was fetched and could not be written is not fetched again: it waits for the server."""
+    some = 300
+    with ControlPlane() as plane:
+        async with Client(load_config(plane.kubeconfig())) as client, Jokes().telling() as jokes:
+            options = ["--allow-cidr", "127.0.0.0/8", "--fetch-rate", "100000"]
+            process = Process(plane, client.namespace, tmp_path, "curl-me-that", *options)
+            marks = [{"x-kv8s.io/curl-me-that": f"mydata=127.0.0.1:{jokes.port}/{i}"} for i in range(some)]
+            metas = [ObjectMeta(name=f"c{i}", annotations=mark) for i, mark in enumerate(marks)]
+            await all_at_once(client.create(ConfigMap(metadata=meta)) for meta in metas)
+            async with process.running():
+                await until(lambda: jokes.asked.total() > some // 3, "work")
+                plane.kill("kube-apiserver")
+                await asyncio.to_thread(plane.restart, "kube-apiserver")
+
+                async def are_written() -> bool:
+                    found = await client.list(ConfigMap)
+                    return sum("mydata" in obj.data for obj in found) == some
+
+                async with asyncio.timeout(90):
+                    while not await are_written():  # noqa: ASYNC110  # another process writes
+                        await asyncio.sleep(0.2)
+            assert jokes.asked == {f"/{i}": 1 for i in range(some)}

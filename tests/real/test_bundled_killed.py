@@ -29,7 +29,7 @@ from trimtab.testing.control_plane import ControlPlane
 
 MANY = 1000
 KILLS = 4
-AT_ONCE = 16  # workers of curl-me-that: as many fetches may be lost with the process
+AT_ONCE = 32  # workers of curl-me-that: as many fetches may be lost with the process
 
 
 async def all_at_once(work: Iterable[Awaitable[Any]], most: int = 32) -> None:

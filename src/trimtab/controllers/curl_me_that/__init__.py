@@ -71,7 +71,7 @@ async def forget(key: str, ctx: Context) -> None:
 @app.controller(
     ConfigMap,
     where=annotated(ANNOTATIONS[0]) | annotated(ANNOTATIONS[1]) | annotated(RECORD),
-    workers=16,
+    workers=32,
     gone=forget,
 )
 async def curl_me_that(config_map: ConfigMap, ctx: Context) -> Requeue | None:

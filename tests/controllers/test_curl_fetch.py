@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from trimtab.controllers.curl_me_that.addresses import network
-from trimtab.controllers.curl_me_that.fetch import MOST_REDIRECTS, Busy, Fetcher, FetchError
+from trimtab.controllers.curl_me_that.fetch import MOST_AT_ONCE, MOST_REDIRECTS, Busy, Fetcher, FetchError
 
 LOOPBACK = [network("127.0.0.0/8")]
 
@@ -237,3 +237,21 @@ async def test_one_host_is_not_asked_too_much(site: Site) -> None:
     assert most == 4
     assert sum(isinstance(answer, Busy) for answer in answers) == 16
     assert await one.fetch(site.url(), largest=9) == b"x"  # those that ended made room
+
+
+async def test_no_more_are_under_way_than_fit_into_memory(site: Site) -> None:
+    inside = most = 0
+
+    async def slow(_: web.Request) -> web.StreamResponse:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        await asyncio.sleep(0.05)
+        inside -= 1
+        return web.Response(body=b"x")
+
+    site.paths["/"] = slow
+    one = fetcher(rate=1e6)
+    one._hosts._at_once = 1000  # as if these were many hosts
+    await asyncio.gather(*(one.fetch(site.url(), largest=9) for _ in range(2 * MOST_AT_ONCE)))
+    assert most == MOST_AT_ONCE

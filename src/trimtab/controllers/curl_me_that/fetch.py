@@ -27,6 +27,8 @@ from trimtab.controllers.curl_me_that.pairs import BadURL, checked, shown
 from trimtab.errors import TrimtabError, one_line
 
 MOST_REDIRECTS: Final = 5
+MOST_AT_ONCE: Final = 64
+"""Fetches under way, to all hosts together: each may hold a megabyte."""
 
 _OK: Final = range(200, 300)
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -86,11 +88,12 @@ class Fetcher:
         self._clock = clock or _loop_time
         self._hosts = Hosts(clock=self._clock, rate=rate)
         self._lookup = lookup
+        self._places = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def fetch(self, url: str, *, largest: int) -> bytes:
         """What the URL returns. FetchError says why there is nothing; Busy, when to ask again."""
         try:
-            async with asyncio.timeout(self._timeout):
+            async with self._places, asyncio.timeout(self._timeout):
                 return await self._follow(url, largest)
         except TimeoutError:
             raise FetchError("Timeout", f"there was no whole answer within {self._timeout:g} s") from None
@@ -123,7 +126,7 @@ class Fetcher:
 
     async def _ask(self, session: aiohttp.ClientSession, url: str, largest: int, *, first: bool) -> bytes | str:
         """The body, or the URL that it redirects to."""
-        host = urlsplit(url).netloc.lower()
+        host = urlsplit(url).hostname or ""
         while pause := self._hosts.enter(host):
             if first:
                 raise Busy(host, pause)

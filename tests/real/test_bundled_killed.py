@@ -66,14 +66,17 @@ class Process:
                     process.kill()
                 await process.wait()
 
-    async def killed_at_random(self, seed: int, progress: Callable[[], int]) -> None:
-        """Let it begin to work, and kill it at a random moment after that; several times."""
+    async def killed_at_random(self, seed: int, progress: Callable[[], int]) -> int:
+        """Let it begin to work, and kill it at a random moment after that; again and again. How often it was."""
         random = Random(seed)
-        for _ in range(KILLS):
+        for kills in range(KILLS):
             before = progress()
+            if before > MANY * 0.8:  # a fast machine: there has to be something left for the next
+                return kills
             async with self.running():
                 await until(lambda before=before: progress() > before, "work")
-                await asyncio.sleep(random.random() * 0.7)
+                await asyncio.sleep(random.random() * 0.5)
+        return KILLS
 
 
 async def until(holds: Callable[[], bool], what: str, seconds: float = 90.0) -> None:
@@ -155,16 +158,15 @@ async def test_curl_me_that(control_plane: ControlPlane, client: Client, tmp_pat
         metas = [ObjectMeta(name=f"c{i}", annotations=annotations[i]) for i in range(MANY)]
         await all_at_once(client.create(ConfigMap(metadata=meta)) for meta in metas)
         async with Witness(client, ConfigMap) as seen:
-            await process.killed_at_random(1, jokes.asked.total)
-            written = sum(seen.changes.values())
-            assert 0 < written < MANY, "it was to be killed in the middle"
+            kills = await process.killed_at_random(1, jokes.asked.total)
+            assert kills
             async with process.running():
                 await until(lambda: len(seen.changes) == MANY, "end")
                 await asyncio.sleep(2)  # nothing more is to come
         fetched_twice = jokes.asked.total() - MANY
         assert seen.changes == {f"c{i}": 1 for i in range(MANY)}  # each was written once
         assert set(jokes.asked) == {f"/{i}" for i in range(MANY)}
-        assert fetched_twice <= KILLS * AT_ONCE  # only what a killed process had fetched and not written
+        assert fetched_twice <= kills * AT_ONCE  # only what a killed process had fetched and not written
         for obj in seen.objects.values():
             record = read_record(obj.metadata.annotations[RECORD])["mydata"]
             assert record.digest == f"sha256:{hashlib.sha256(obj.data['mydata'].encode()).hexdigest()}"
@@ -200,8 +202,7 @@ async def test_pod_restarter(control_plane: ControlPlane, client: Client, tmp_pa
             return sum(obj.metadata.annotations[restarting.RECORD] == wanted for obj in config_maps.objects.values())
 
         pods.on_deleted = start_anew
-        await process.killed_at_random(2, lambda: len(pods.deletions))
-        assert 0 < len(pods.deletions) < MANY, "it was to be killed in the middle"
+        assert await process.killed_at_random(2, lambda: len(pods.deletions))
         for half in [obj for obj in pods.objects.values() if obj.metadata.deletion_timestamp]:
             # The server stops deleting when who asked hangs up; what it leaves is for the collector of garbage.
             with suppress(NotFound, Conflict):
@@ -225,7 +226,7 @@ async def test_pod_locator(control_plane: ControlPlane, client: Client, tmp_path
         lines = [line for line in log.read_text().splitlines() if line.endswith("}")]
         return [said for said in map(json.loads, lines) if said.get("message") == "located"]
 
-    await process.killed_at_random(3, lambda: sum(len(located(log)) for log in process.logs))
+    assert await process.killed_at_random(3, lambda: sum(len(located(log)) for log in process.logs))
     async with process.running():
         await until(lambda: len(located(process.logs[-1])) == MANY - 1, "end")
         await client.create(pod(MANY - 1))

@@ -353,3 +353,18 @@ async def test_a_busy_host_is_asked_when_it_says(bench: Bench) -> None:
         await asyncio.sleep(2)
         assert bench.data() == {"a": "joke 2"}
         assert bench.told() == []
+
+
+@on_bench
+async def test_who_puts_back_what_was_fetched_has_mended_it(bench: Bench) -> None:
+    bench.put("a=x.com")
+    async with bench.working():
+        await asyncio.sleep(60)
+        bench.web.says = {"http://x.com": FetchError("BadStatus", "it answered 503")}
+        bench.change({"data": {"a": "mine"}})
+        await asyncio.sleep(1)
+        assert len(bench.told()) == 1
+        bench.change({"data": {"a": "joke 1"}})
+        await asyncio.sleep(2 * HOUR)
+        assert len(bench.told()) == 1
+        assert bench.web.fetches.total() == 2

@@ -37,8 +37,8 @@ def test_what_is_new_is_fetched() -> None:
 
 
 def test_what_was_fetched_is_settled_for_ever() -> None:
-    assert plan(ONCE) == Plan()
-    assert plan(ONCE, after=HOUR * 24 * 3650) == Plan()
+    assert plan(ONCE) == Plan(settled={"a"})
+    assert plan(ONCE, after=HOUR * 24 * 3650) == Plan(settled={"a"})
 
 
 def test_an_interval_that_has_passed() -> None:
@@ -75,7 +75,7 @@ def test_what_failed_waits_whatever_happens() -> None:
     assert plan(ONCE, record={}, values={}, trouble=failed, after=go) == Plan(fetch=[ONCE])
     other = Pair("a", "http://y.com")
     assert plan(other, trouble=failed, after=wait) == Plan(fetch=[other])  # an edit is a new try
-    assert plan(ONCE, trouble=failed, after=wait) == Plan()
+    assert plan(ONCE, trouble=failed, after=wait) == Plan(settled={"a"})
 
 
 def test_pauses_grow_and_end() -> None:

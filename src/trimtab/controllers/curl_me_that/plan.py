@@ -17,11 +17,12 @@ BETWEEN: Final = timedelta(seconds=5)
 
 @dataclass(slots=True)
 class Plan:
-    """The pairs to fetch, the keys whose owner has to be found out, the keys to let go of, and when to look again."""
+    """What to fetch, whose owner to find out, what to let go of, what is as it should be, and when to look again."""
 
     fetch: list[Pair] = field(default_factory=list[Pair])
     doubtful: list[Pair] = field(default_factory=list[Pair])
     drop: list[str] = field(default_factory=list[str])
+    settled: set[str] = field(default_factory=set[str])
     next: datetime | None = None
 
 
@@ -40,6 +41,7 @@ def decide(
     for pair in wanted.pairs.values():
         due = _due(pair, record.get(pair.key), values.get(pair.key))
         if due is None:
+            plan.settled.add(pair.key)
             continue
         if (trouble := troubles.get(pair.key)) is not None and _holds(trouble, pair, values.get(pair.key)):
             due = max(due, trouble.until)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 from trimtab.apiserver import reading, statuses
 from trimtab.apiserver.calls import Call
 from trimtab.apiserver.catalogue import Kind
-from trimtab.apiserver.conforming import Mistyped, conform
+from trimtab.apiserver.conforming import Mistyped, hold
 from trimtab.apiserver.facts import Facts
 from trimtab.apiserver.messages import JSON, Request
 from trimtab.apiserver.negotiation import TYPES
@@ -48,7 +48,7 @@ def conformed(call: Call, obj: Json, faults: list[str]) -> Json:
     """The object as its kind holds it; what it has no place for is told of, or refused."""
     kind = call.target.kind
     try:
-        made, unknown = _conform(kind, obj)
+        made, unknown = hold(kind, obj)
     except Mistyped as error:
         raise not_handled(kind, str(error)) from error
     note_faults(call, faults + unknown)
@@ -57,12 +57,6 @@ def conformed(call: Call, obj: Json, faults: list[str]) -> Json:
         said = "the namespace of the provided object does not match the namespace sent on the request"
         raise statuses.bad_request(said)
     return made
-
-
-def _conform(kind: Kind, obj: Json) -> tuple[Json, list[str]]:
-    if kind.schema is None:
-        raise statuses.internal(f"nothing is known of {kind}")
-    return conform(kind.schema, obj)
 
 
 def note_faults(call: Call, faults: list[str]) -> None:

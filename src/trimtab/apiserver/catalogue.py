@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from trimtab.apiserver.custom.definition import Definition, Version
 from trimtab.apiserver.facts import Facts, ResourceFacts, Schema
 
 VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -41,6 +42,8 @@ class Kind:
     list_kind: str = ""
     schema: Schema | None = None
     facts: ResourceFacts | None = None  # of a built-in kind
+    custom: Version | None = None  # of a custom one
+    definition: Definition | None = None
     header: bytes = b""  # how the JSON of each object begins
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from trimtab.apiserver import bodies, causes, options, reading, statuses
 from trimtab.apiserver.calls import Call
-from trimtab.apiserver.conforming import Mistyped, conform
+from trimtab.apiserver.conforming import Mistyped, hold
 from trimtab.apiserver.managed import applied_to
 from trimtab.apiserver.messages import JSON, YAML, Request
 from trimtab.apiserver.patching import json_patch, merge_patch, strategic_merge
@@ -81,9 +81,8 @@ def _conformed(call: Call, made: Any) -> Json:
     if (obj.get("apiVersion"), obj.get("kind")) != (kind.api_version, kind.kind):
         said = f'no kind "{obj.get("kind")}" is registered for version "{obj.get("apiVersion")}"'
         raise _invalid_patch(obj, said)
-    assert kind.schema is not None
     try:
-        held, unknown = conform(kind.schema, obj)
+        held, unknown = hold(kind, obj)
     except Mistyped as error:
         raise _invalid_patch(obj, str(error)) from error
     if unknown and call.options.validation == "Strict":

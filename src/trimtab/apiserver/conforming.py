@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
+from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import quoted
 from trimtab.apiserver.facts import Schema
 from trimtab.apiserver.facts.fields import dropped_zeros
@@ -39,6 +40,24 @@ def conform(schema: Schema, obj: Json, *, fill: bool = True) -> tuple[Json, list
     """
     reader = _Conforming(fill=fill)
     return reader.struct(schema, obj, "", ""), reader.unknown
+
+
+def hold(kind: Kind, obj: Json) -> tuple[Json, list[str]]:
+    """The object as its kind holds it, whoever defined that, and the fields that it has no place for."""
+    if kind.schema is None:
+        raise Mistyped(f"nothing is known of {kind}")
+    if kind.custom is None:
+        return conform(kind.schema, obj)
+    metadata = kind.schema.fields["metadata"]
+    given: Any = obj.get("metadata") or {}
+    if not isinstance(given, dict):
+        raise Mistyped(_unmarshal(json_type(given), kind.schema, "metadata", "v1.ObjectMeta"))
+    held, unknown = conform(metadata, cast("Json", given))
+    made = {**obj, "metadata": held}
+    unknown = [each.replace('"', '"metadata.', 1) for each in unknown]
+    unknown += [f"unknown field {quoted(path)}" for path in kind.custom.prune(made)]
+    kind.custom.default(made)
+    return made, unknown
 
 
 class _Conforming:
@@ -115,7 +134,7 @@ class _Conforming:
 def _goes_without(schema: Schema, field: Schema, key: str, value: Any) -> bool:
     """Whether what is empty here is as if nobody had set it."""
     if isinstance(value, dict):  # a struct is there as soon as it is named
-        return not field.fields and key not in schema.required and not _is_free(field)
+        return not field.name and key not in schema.required and not _is_free(field)
     if isinstance(value, list):
         return key not in schema.required
     return key in dropped_zeros(schema.name)

@@ -11,7 +11,8 @@ import msgspec
 
 from trimtab.apiserver import statuses
 from trimtab.apiserver.catalogue import Catalogue, Kind
-from trimtab.apiserver.facts import Facts
+from trimtab.apiserver.facts import Facts, kubernetes
+from trimtab.apiserver.facts.reader import references
 
 Json: TypeAlias = dict[str, Any]
 
@@ -83,6 +84,10 @@ class Documents:
         paths: Json = {}
         for kind in self._kinds(path):
             paths |= _paths(kind)
+            if kind.definition is not None:
+                schemas |= kind.definition.openapi_v3(kind.version)
+        for name in _missing(schemas):
+            schemas[name] = self._facts.definition(name)
         return {
             "openapi": "3.0.0",
             "info": {"title": "Kubernetes", "version": self._facts.version["gitVersion"]},
@@ -100,6 +105,19 @@ class Documents:
                 paths[where] = {name: _without_bodies(operation) for name, operation in operations.items()}
         info = {"title": "Kubernetes", "version": self._facts.version["gitVersion"]}
         return {"swagger": "2.0", "info": info, "paths": paths, "definitions": definitions}
+
+
+def _missing(schemas: Json) -> list[str]:
+    """The definitions that are referred to and not there yet, with those that they refer to."""
+    found: list[str] = []
+    waiting = [name for schema in schemas.values() for name in references(schema)]
+    facts = kubernetes()
+    while waiting:
+        name = waiting.pop()
+        if name not in schemas and name not in found:
+            found.append(name)
+            waiting += references(facts.definition(name))
+    return found
 
 
 def _paths(kind: Kind) -> Json:

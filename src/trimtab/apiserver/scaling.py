@@ -18,8 +18,10 @@ def scale_kind(schema: Schema | None, sub: Subresource) -> Kind:
     return Kind(sub.group, sub.version, sub.kind, "scales", "scale", True, schema=schema)
 
 
-def scale_of(obj: Json) -> Json:
+def scale_of(kind: Kind, obj: Json) -> Json:
     """The scale of an object."""
+    if kind.custom is not None and kind.custom.scale is not None:
+        return kind.custom.scale.read(obj)
     metadata, spec = cast("Json", obj["metadata"]), cast("Json", obj.get("spec") or {})
     status = cast("Json", obj.get("status") or {})
     selector = cast("Json", spec.get("selector") or {})
@@ -36,7 +38,7 @@ def scale_of(obj: Json) -> Json:
     }
 
 
-def with_scale(obj: Json, scale: Json) -> Json:
+def with_scale(kind: Kind, obj: Json, scale: Json) -> Json:
     """The object with the replicas of a scale; what else the scale says of versions has to be true of the object."""
     replicas = cast("Json", scale.get("spec") or {}).get("replicas", 0)
     if replicas < 0:
@@ -47,4 +49,9 @@ def with_scale(obj: Json, scale: Json) -> Json:
     metadata["resourceVersion"] = given.get("resourceVersion") or metadata["resourceVersion"]
     if given.get("uid"):
         metadata["uid"] = given["uid"]
-    return {**obj, "metadata": metadata, "spec": {**(obj.get("spec") or {}), "replicas": replicas}}
+    made: Json = {**obj, "metadata": metadata, "spec": {**(obj.get("spec") or {})}}
+    if kind.custom is not None and kind.custom.scale is not None:
+        kind.custom.scale.write(made, replicas)
+    else:
+        made["spec"]["replicas"] = replicas
+    return made

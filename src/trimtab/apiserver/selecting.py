@@ -56,7 +56,8 @@ def selection(kind: Kind, labels: str, fields: str) -> Selection:
     except InvalidValueError as error:
         raise statuses.bad_request(str(error)) from error
     names = {each.field for each in by_fields.requirements}
-    known = (kind.facts.field_labels if kind.facts is not None else frozenset[str]()) | _OF_KEYS
+    own = kind.facts.field_labels if kind.facts is not None else kind.custom.selectable if kind.custom else ()
+    known = _OF_KEYS.union(own)
     for name in sorted(names - known):
         said = kind.facts.unknown_field_label if kind.facts is not None else ""
         said = said or '"{}" is not a known field selector: only "metadata.name", "metadata.namespace"'

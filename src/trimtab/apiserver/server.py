@@ -14,6 +14,7 @@ import msgspec
 from trimtab.apiserver import discovery, forms, options, statuses
 from trimtab.apiserver.calls import Admission, Authorizer
 from trimtab.apiserver.catalogue import Catalogue, builtin
+from trimtab.apiserver.customs import CustomKinds
 from trimtab.apiserver.facts import Facts, kubernetes
 from trimtab.apiserver.identity import Identities
 from trimtab.apiserver.messages import JSON, TEXT, Answer, Request, Response, User
@@ -60,6 +61,7 @@ class Server:
         self._openapis = Documents(self.catalogue, self.facts)
         self._documents: dict[str, tuple[int, Json]] = {}
         self._make_namespaces()
+        self._customs = CustomKinds(self.store, self.catalogue, self.facts, self.surroundings)
 
     async def handle(self, request: Request) -> Answer:
         """Answer a request, whatever it is."""

@@ -12,6 +12,8 @@ from typing import Any, ClassVar, Final, TypeAlias, cast
 from trimtab.apiserver import causes, names
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import Cause
+from trimtab.apiserver.custom import conditions
+from trimtab.apiserver.custom.definitions import check_definition, check_definition_update
 
 Json: TypeAlias = dict[str, Any]
 
@@ -70,6 +72,10 @@ class Strategy:
     def check_update(self, new: Json, old: Json) -> list[Cause]:  # noqa: ARG002
         """What is wrong with a change."""
         return []
+
+    def check_status(self, new: Json, old: Json) -> list[Cause]:
+        """What is wrong with a change of the status."""
+        return self.check_update(new, old)
 
     def grace(self, obj: Json, asked: int | None) -> int | None:  # noqa: ARG002
         """Seconds that the object has before it goes; None for a kind that goes at once."""
@@ -256,13 +262,73 @@ _CLASSES: Final[dict[str, type[Strategy]]] = {
         (
             "daemonsets.apps", "replicasets.apps", "statefulsets.apps", "cronjobs.batch", "ingresses.networking.k8s.io",
             "networkpolicies.networking.k8s.io", "poddisruptionbudgets.policy",
-            "customresourcedefinitions.apiextensions.k8s.io",
         ),
         _Generational,
     ),
 }  # fmt: skip
 
 
+class _Definitions(_Generational):
+    def prepare_create(self, obj: Json) -> None:
+        super().prepare_create(obj)
+        conditions.default_definition(obj)
+        conditions.prepare_create(obj)
+
+    def prepare_update(self, new: Json, old: Json) -> None:
+        conditions.default_definition(new)
+        super().prepare_update(new, old)
+        conditions.prepare_update(new, old)
+
+    def check_create(self, obj: Json) -> list[Cause]:
+        return check_definition(obj)
+
+    def check_update(self, new: Json, old: Json) -> list[Cause]:
+        return check_definition_update(new, old)
+
+
+class _Custom(_Generational):
+    """What all custom resources do."""
+
+    unconditional_update = False
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(kind)
+        assert kind.custom is not None
+        self._version = kind.custom
+
+    def prepare_create(self, obj: Json) -> None:
+        if self.has_status:
+            obj.pop("status", None)
+        obj["metadata"]["generation"] = 1
+
+    def prepare_update(self, new: Json, old: Json) -> None:
+        if self.has_status and "status" not in old:
+            new.pop("status", None)
+        super().prepare_update(new, old)
+
+    def check_create(self, obj: Json) -> list[Cause]:
+        return self._version.validate(obj)
+
+    def check_update(self, new: Json, old: Json) -> list[Cause]:
+        return self._version.validate(new, old)
+
+    def check_status(self, new: Json, old: Json) -> list[Cause]:
+        return self._version.validate_status(new, old)
+
+    def _keep_metadata(self, new: Json, old: Json) -> None:
+        kept = {**old, "managedFields": new.get("managedFields"), "resourceVersion": new.get("resourceVersion")}
+        new.clear()
+        new.update({name: value for name, value in kept.items() if value is not None})
+
+    def _differs(self, new: Json, old: Json) -> bool:
+        aside = _ASIDE if self.has_status else _ASIDE - {"status"}
+        return {k: v for k, v in new.items() if k not in aside} != {k: v for k, v in old.items() if k not in aside}
+
+
 def strategy_for(kind: Kind) -> Strategy:
     """How this kind behaves."""
+    if kind.custom is not None:
+        return _Custom(kind)
+    if kind.bucket == "customresourcedefinitions.apiextensions.k8s.io":
+        return _Definitions(kind)
     return _CLASSES.get(kind.bucket, Strategy)(kind)

@@ -8,7 +8,9 @@ from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import cells
 from trimtab.apiserver.catalogue import Kind
+from trimtab.apiserver.custom.columns import PrinterColumn
 from trimtab.apiserver.facts.reader import Column
+from trimtab.kube.invalid import InvalidValueError
 
 Json: TypeAlias = dict[str, Any]
 Cells: TypeAlias = Callable[[Json, datetime], list[Any]]
@@ -18,21 +20,37 @@ _PLAIN: Final = (Column("Name", "string", "name", 0), Column("Created At", "date
 
 def columns_of(kind: Kind) -> list[Json]:
     """The columns of a kind, as the table defines them."""
+    if kind.custom is not None:
+        return [_definition(_PLAIN[0]), *(column.definition() for column in kind.custom.columns)]
     columns = kind.facts.columns if kind.facts is not None and kind.facts.columns else _PLAIN
-    return [
-        {"name": each.name, "type": each.type, "format": each.format, "description": "", "priority": each.priority}
-        for each in columns
-    ]
+    return [_definition(each) for each in columns]
+
+
+def _definition(column: Column) -> Json:
+    made = {"name": column.name, "type": column.type, "format": column.format}
+    return {**made, "description": "", "priority": column.priority}
 
 
 def cells_of(kind: Kind, obj: Json, now: datetime) -> list[Any]:
     """What stands in the columns for an object."""
+    if kind.custom is not None:
+        return [obj["metadata"]["name"], *(_shown(column, obj, now) for column in kind.custom.columns)]
     known = _CELLS.get(kind.bucket)
     if known is not None:
         return known(obj, now)
     if kind.facts is None or not kind.facts.columns:
         return [obj["metadata"]["name"], obj["metadata"].get("creationTimestamp")]
     return [_guess(column, obj, now) for column in kind.facts.columns]
+
+
+def _shown(column: PrinterColumn, obj: Json, now: datetime) -> Any:
+    value = column.value(obj)
+    if column.type == "date" and isinstance(value, str):
+        try:
+            return cells.age(value, now)
+        except InvalidValueError:
+            return "<invalid>"
+    return value
 
 
 def _guess(column: Column, obj: Json, now: datetime) -> Any:

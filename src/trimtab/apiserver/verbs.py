@@ -147,17 +147,18 @@ class Verbs:
         if target.verb == "get":
             if record is None:
                 raise statuses.not_found(target.kind.plural, target.kind.group, target.name)
-            return self._object(view, self._call(view, WriteOptions()), scale_of(decode(record.data)), 200)
+            found = scale_of(target.kind, decode(record.data))
+            return self._object(view, self._call(view, WriteOptions()), found, 200)
         brought = self._call(view, options.write_options(asked.query, _OPTIONS[target.verb]))
         change = self._scale_brought(brought, asked.request)
         call = Call(target, asked.user, brought.options, brought.manager, brought.warnings)
 
         def make(live: Json | None) -> Json:
             assert live is not None
-            return with_scale(live, change(scale_of(live)))
+            return with_scale(target.kind, live, change(scale_of(target.kind, live)))
 
         written = await self._writer.change(call, make)
-        return self._object(view, call, scale_of(written.obj), 200)
+        return self._object(view, call, scale_of(target.kind, written.obj), 200)
 
     def _scale_brought(self, call: Call, request: Request) -> Make:
         if call.target.verb == "patch":

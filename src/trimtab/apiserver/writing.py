@@ -173,7 +173,9 @@ class Writer:
         self._prepare(call, strategy, new, old)
         found = metadata.check(new["metadata"], strategy.name_rule, namespaced=kind.namespaced)
         changed = metadata.check_change(new["metadata"], old["metadata"])
-        found += [*changed, *strategy.check_update(new, old), *changed]  # Kubernetes looks twice, and says so twice
+        sub = call.target.subresource
+        check = strategy.check_status if sub is not None and sub.name == "status" else strategy.check_update
+        found += [*changed, *check(new, old), *changed]  # Kubernetes looks twice, and says so twice
         if found:
             raise statuses.invalid(kind.kind, kind.group, call.target.name, found)
         if self._admission is not None:

@@ -39,14 +39,13 @@ class Served:
 async def test_workers_are_woken_when_something_is_ready() -> None:
     served = Served(3, works=1.0)
     await asyncio.sleep(1)
-    served.queue.add("now")
-    served.queue.add("now, too")
     served.queue.add_after("later", 20)
     served.queue.add_after("soon", 2)
     await asyncio.sleep(5)
-    served.queue.add("later still")
+    served.queue.add("now")
+    served.queue.add("now, too")
     await asyncio.sleep(30)
-    assert served.given == [(1, "now"), (1, "now, too"), (3, "soon"), (6, "later still"), (21, "later")]
+    assert served.given == [(3, "soon"), (6, "now"), (6, "now, too"), (21, "later")]
     served.queue.shut_down()
     assert await served.end() == 36
 

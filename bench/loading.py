@@ -55,14 +55,20 @@ async def collection_count(kubeconfig: str, path: str) -> int:
     """Count the objects of a collection."""
     async with open_session(kubeconfig) as (session, server), session.get(f"{server}{path}?limit=1") as answer:
         page = await answer.json()
+        if answer.status >= 400:
+            raise BenchError(f"GET {path} was answered {answer.status}: {page.get('message', '')}")
     return len(page["items"]) + int(page["metadata"].get("remainingItemCount", 0))
 
 
 async def fill(kubeconfig: str, namespace: str, population: Iterable[Made]) -> int:
-    """Put objects into a namespace that is there, and say how many."""
+    """Put objects into a namespace, which is made if it is not there, and say how many."""
     made = list(population)
     async with open_session(kubeconfig) as (session, server):
         loader = _Loader(session, f"{server}/api/v1/namespaces")
+        async with session.get(f"{server}/api/v1/namespaces/{namespace}") as answer:
+            absent = answer.status == 404
+        if absent:
+            await loader.send("POST", "", {"metadata": {"name": namespace}})
         await gather((loader.add(namespace, one) for one in made), _IN_FLIGHT)
     return len(made)
 

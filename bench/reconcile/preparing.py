@@ -8,6 +8,7 @@ import sys
 
 from bench import loading
 from bench.population import config_maps
+from trimtab.errors import TrimtabError
 
 _WANTED = 10_000
 
@@ -20,4 +21,7 @@ async def prepare(kubeconfig: str, namespace: str) -> int:
 
 
 if __name__ == "__main__":
-    print(asyncio.run(prepare(*sys.argv[1:])))
+    try:
+        print(asyncio.run(prepare(*sys.argv[1:])))
+    except TrimtabError as error:
+        sys.exit(str(error))

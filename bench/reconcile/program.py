@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import msgspec
 
+from bench.harness import BenchError
 from bench.reconcile.job import Job, Reconciled
 
 PEERS = ("trimtab", "kopf")
@@ -34,7 +35,11 @@ def main(arguments: Sequence[str]) -> None:
 def _prepared(job: Job) -> int:
     """Have the ConfigMaps counted, or made, by another process: that is no part of what is measured."""
     command = (sys.executable, "-m", "bench.reconcile.preparing", job.kubeconfig, job.namespace)
-    return int(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    counted = subprocess.run(command, capture_output=True, text=True, check=False)
+    if counted.returncode:
+        said = counted.stderr.strip().splitlines() or ["it said nothing"]
+        raise BenchError(f"the ConfigMaps of namespace {job.namespace} cannot be counted: {said[-1]}")
+    return int(counted.stdout)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -269,6 +269,23 @@ async def test_all_informers_of_the_kind_see_it_those_of_metadata_too() -> None:
 
 
 @virtual
+async def test_what_was_answered_is_taken_in_once_but_metadata_without_the_rest() -> None:
+    async with writing("a") as w:
+        metadata = w.informers.informer(metadata_of(Pod))
+        await w.informers.synced()
+        await w.client.apply(typed("a", "other"))
+        answered = w.informer.lister.entry("a", namespace="default")
+        w.server.behind = None
+        w.server.tell_watches()
+        await asyncio.sleep(65)
+        assert w.ahead() == 0
+        assert w.informer.lister.entry("a", namespace="default") is answered
+        kept = metadata.lister.entry("a", namespace="default")
+        assert kept is not None
+        assert b"spec" not in kept.json()
+
+
+@virtual
 async def test_writes_before_the_first_state_are_kept_until_it_is_read() -> None:
     server = FakeServer()
     server.put(pod("a"))

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias
 import msgspec
 
 from trimtab.cache.entry import Cached
-from trimtab.cache.intake import Intake
+from trimtab.cache.intake import Intake, Known
 from trimtab.cache.pages import PageCutter
 from trimtab.cache.reflector import AT_ONCE, ListPage, OpenWatch, Phase, Reflector, Wait
 from trimtab.cache.store import Change, Store
@@ -88,8 +88,10 @@ class Feed(Generic[K]):
         *,
         clock: Callable[[], float],
         silence: float = SILENCE,
+        written: Known[K] | None = None,
     ) -> None:
         self.pulse = Pulse()
+        self._written = written  # what a write was answered, which the watch will show: it is taken in once
         self._client = client
         self._scope = scope
         self._store = store
@@ -216,7 +218,7 @@ class Feed(Generic[K]):
             raise msgspec.ValidationError(f"its type is {one_line(kind)}")
         self.pulse.events += 1
         following = self._reflector.phase is Phase.FOLLOWING
-        entry = self._intake.from_line(line, None if following else self._store.get)
+        entry = self._intake.from_line(line, self._written if following else self._store.get)
         changes: list[Change[K]] = []
         if not following:
             self._incoming[entry.key] = entry

@@ -47,6 +47,11 @@ class Overlay(Generic[K]):
     def __len__(self) -> int:
         return len(self._ahead)
 
+    def entry(self, key: str) -> Cached[K] | None:
+        """What was written under this key, if that is ahead of the watch."""
+        ahead = self._ahead.get(key)
+        return None if ahead is None else ahead.entry
+
     @contextmanager
     def writing(self, key: str) -> Generator[frozenset[str]]:
         """Surrounds the request for a write that may delete: the watch may show that before the answer is here.

@@ -8,6 +8,7 @@ from typing import Any, Generic, cast
 
 import msgspec
 
+from trimtab.cache.entry import Cached
 from trimtab.cache.feed import Feed, Pulse, Scope
 from trimtab.cache.handlers import Handler
 from trimtab.cache.hot import Hot
@@ -18,7 +19,6 @@ from trimtab.cache.store import Change, Store
 from trimtab.client import Reader
 from trimtab.client.apierrors import UNREADABLE
 from trimtab.kube.fieldselectors import FieldSelector
-from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.kube.partial import PARTIAL, MetadataOnly
 from trimtab.kube.wire import K
 from trimtab.packing import Packer
@@ -46,12 +46,21 @@ class Watched(Generic[K]):
         self.hot = hot
         self.synced = asyncio.Event()
         self._handlers: list[Handler[K]] = []
-        calls_itself = PARTIAL if issubclass(scope.kind, MetadataOnly) else scope.kind.resource
+        partial = issubclass(scope.kind, MetadataOnly)
+        calls_itself = PARTIAL if partial else scope.kind.resource
         kind = cast("type[K]", scope.kind)
         self._intake = Intake(kind, calls_itself, self.store.indexer, packer, transform)
         reflector = Reflector(clock=clock, random=random)
         self.feed = Feed(
-            client, scope, self.store, self._intake, reflector, self._deliver, clock=clock, silence=silence
+            client,
+            scope,
+            self.store,
+            self._intake,
+            reflector,
+            self._deliver,
+            clock=clock,
+            silence=silence,
+            written=None if partial else self.overlay.entry,  # writes are answered whole
         )
 
     @property
@@ -77,7 +86,7 @@ class Watched(Generic[K]):
             entry = self._intake.from_answer(body)
         except UNREADABLE:
             return  # some subresources are answered by other things
-        if not _stays(entry.metadata, deleted=deleted):
+        if not _stays(entry, deleted=deleted):
             self.overlay.deleted(entry.key, entry.uid, before)
         else:
             self.overlay.wrote(entry, self.feed.resource_version, visible=self._is_meant(entry.labels, body))
@@ -99,13 +108,14 @@ class Watched(Generic[K]):
             self.synced.set()
 
 
-def _stays(metadata: ObjectMeta, *, deleted: bool) -> bool:
+def _stays(entry: Cached[Any], *, deleted: bool) -> bool:
     """Whether an object is still there after a write: what is to be deleted stays while something keeps it.
 
     Some kinds are answered to their deletion as they were before, though they are gone.
     """
-    if not metadata.deletion_timestamp:
+    if not entry.deleting:
         return not deleted
+    metadata = entry.metadata
     return bool(metadata.finalizers or metadata.deletion_grace_period_seconds)
 
 

@@ -107,10 +107,10 @@ def parse_version(version: str) -> int:
     return int(version)
 
 
-def list_objects(store: Store, target: Target, wanted: ListOptions) -> Listed:
-    """The objects that are wanted."""
+def list_objects(store: Store, target: Target, wanted: ListOptions, as_of: int = 0) -> Listed:
+    """The objects that are wanted, as of a revision where another is not asked for."""
     bucket, prefix, start = target.kind.bucket, target.prefix, ""
-    limit, revision = wanted.limit, store.revision
+    limit, revision = wanted.limit, as_of or store.revision
     if wanted.token:
         if wanted.version not in ("", "0"):
             raise statuses.bad_request("specifying resource version is not allowed when using continue")

@@ -34,6 +34,8 @@ class Request:
     body: bytes = field(default=b"", repr=False)  # it may be a Secret
     user: User | None = None  # whom the way in knows already: by a client certificate, or because it is in the process
 
+    as_of: int = 0  # the revision of which reads are shown the state, as by a server that lags behind; 0 is now
+
     def header(self, name: str) -> str:
         """A header by its name in lower case, or ""."""
         return self.headers.get(name, "")

@@ -85,13 +85,16 @@ class Verbs:
     async def _get(self, asked: _Asked) -> Answer:
         target = asked.target
         revision_of(options.first(asked.query, "resourceVersion"), self._store)
-        record = self._store.get(target.kind.bucket, target.key)
+        record = self._store.bucket(target.kind.bucket).find(target.key)
+        if record is not None:
+            record = record.as_of(asked.request.as_of or self._store.revision)
         if record is None:
             raise statuses.not_found(target.kind.plural, target.kind.group, target.name)
         return self._one(asked, record.data)
 
     async def _list(self, asked: _Asked) -> Answer:
-        listed = list_objects(self._store, asked.target, list_options(asked.target, asked.query))
+        wanted = list_options(asked.target, asked.query)
+        listed = list_objects(self._store, asked.target, wanted, asked.request.as_of)
         data = [record.data for record in listed.records]
         return forms.response(asked.shown.form, asked.shown.many(data, list_metadata(listed), self._around.now()))
 
@@ -100,7 +103,8 @@ class Verbs:
         wanted = watch_options(target, asked.query)
         bucket = self._store.bucket(target.kind.bucket)
         frames = self._frames.setdefault(target.kind.bucket, Frames())
-        follower = Follower(self._store, target, wanted, asked.shown, frames, self._around.now)
+        as_of = asked.request.as_of
+        follower = Follower(self._store, target, wanted, asked.shown, frames, self._around.now, as_of=as_of)
         timeout = wanted.timeout or LONGEST * (1 + self._around.dice.random())
         return Streaming(200, WatchSource(follower, bucket.listeners, timeout))
 

@@ -102,7 +102,10 @@ class Follower:
         shown: Shown,
         frames: Frames,
         now: Callable[[], datetime],
+        *,
+        as_of: int = 0,
     ) -> None:
+        self._as_of = as_of or store.revision
         self.over = False
         self._store = store
         self._bucket = store.bucket(target.kind.bucket)
@@ -123,16 +126,16 @@ class Follower:
             if self._revision > store.revision:
                 self._fail(statuses.version_too_large(self._revision, store.revision))
                 return
-            self._revision = store.revision
+            self._revision = self._as_of
             has = wanted.selection.has
-            for record in store.scan(self._target.kind.bucket, self._target.prefix):
+            for record in store.scan(self._target.kind.bucket, self._target.prefix, revision=self._as_of):
                 data = record.data
                 if has(record.key, data):
                     self._pending.append(self._line("ADDED", data))
             if wanted.ends_initial:
                 self._pending.append(self._bookmark(ends_initial=True))
         elif wanted.version in ("", "0"):
-            self._revision = store.revision
+            self._revision = self._as_of
         elif self._revision < store.oldest:
             message = f"too old resource version: {self._revision} ({store.oldest})"
             self._fail(statuses.expired(message))

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
+from trimtab.apiserver.faults import Handler
 from trimtab.apiserver.messages import Answer, Source, Streaming, Torn, User
 from trimtab.apiserver.messages import Request as Incoming
 from trimtab.apiserver.messages import Response as Outgoing
-from trimtab.apiserver.server import ADMIN, Server
+from trimtab.apiserver.server import ADMIN
 from trimtab.client.connection import Headers
 from trimtab.client.request import Request
 from trimtab.client.transport import Broken, Closed, Response, Stream
@@ -18,7 +19,7 @@ from trimtab.client.transport import Broken, Closed, Response, Stream
 class LocalTransport:
     """Sends requests to a server in this process, as one of its users. Use it instead of HttpTransport."""
 
-    def __init__(self, server: Server, user: User = ADMIN, *, agent: str = "trimtab") -> None:
+    def __init__(self, server: Handler, user: User = ADMIN, *, agent: str = "trimtab") -> None:
         self._server = server
         self._user = user
         self._agent = agent

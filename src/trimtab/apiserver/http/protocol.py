@@ -217,12 +217,12 @@ class Connection(asyncio.Protocol):
         task.add_done_callback(self._all.tasks.discard)
 
     async def _answer(self, request: Request, keeps: bool) -> None:
-        answer = await self._all.handle(request)
-        if self._transport is None:
-            if isinstance(answer, Streaming):
-                answer.source.close()
-            return
         try:
+            answer = await self._all.handle(request)
+            if self._transport is None:
+                if isinstance(answer, Streaming):
+                    answer.source.close()
+                return
             if isinstance(answer, Response):
                 self._write(request, answer, keeps)
             else:

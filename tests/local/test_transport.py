@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -14,18 +13,6 @@ from trimtab.kube import dynamic
 from trimtab.kube.apps.v1 import Deployment
 from trimtab.kube.core.v1 import ConfigMap, Namespace, Pod
 from trimtab.kube.meta.v1 import ObjectMeta
-from trimtab.local import LocalTransport
-
-
-@pytest.fixture
-def server() -> Server:
-    return Server()
-
-
-@pytest.fixture
-async def client(server: Server) -> AsyncIterator[Client]:
-    async with Client(LocalTransport(server)) as client:
-        yield client
 
 
 def config_map(name: str, **data: str) -> ConfigMap:
@@ -65,16 +52,16 @@ async def test_a_watch_tells_what_happens(client: Client) -> None:
     assert int(seen[1].object.metadata.resource_version) > int(seen[0].object.metadata.resource_version)
 
 
-async def test_a_watch_from_what_is_forgotten_says_so(server: Server, client: Client) -> None:
+async def test_a_watch_from_what_is_forgotten_says_so(api: Server, client: Client) -> None:
     first = await client.create(config_map("a"))
     await client.create(config_map("b"))
-    server.store.compact(server.store.revision)
+    api.store.compact(api.store.revision)
     with pytest.raises(Expired):
         async with client.watch(ConfigMap, resource_version=first.metadata.resource_version) as events:
             await anext(aiter(events))
 
 
-async def test_informers_follow(server: Server, client: Client) -> None:
+async def test_informers_follow(api: Server, client: Client) -> None:
     for n in range(5):
         await client.create(config_map(f"a{n}"))
     async with Informers(client) as informers:

@@ -1,4 +1,4 @@
-"""The pytest plugin: a real control plane for a session, a namespace in it for a test.
+"""The pytest plugin: a server in the process for a test; a real control plane for a session.
 
 pytest loads this wherever Trimtab is installed, so it imports nothing but pytest until a fixture is asked for.
 """
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from trimtab.apiserver.server import Server
+    from trimtab.client import Client
     from trimtab.testing.control_plane import ControlPlane
 
 _MISSING = "no real control plane"
@@ -26,6 +28,25 @@ class _Planes:
 
 
 _PLANES = pytest.StashKey[_Planes]()
+
+
+@pytest.fixture
+def api() -> "Generator[Server]":
+    """A fresh Kubernetes API server in this process, in memory: milliseconds, and no sockets."""
+    from trimtab.apiserver.server import Server  # noqa: PLC0415 - see the module's docstring
+
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def client(api: "Server") -> "Client":
+    """A client of `api` that may do everything. It holds nothing that would have to be closed."""
+    from trimtab.client import Client  # noqa: PLC0415 - see the module's docstring
+    from trimtab.local import LocalTransport  # noqa: PLC0415
+
+    return Client(LocalTransport(api))
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,7 @@ Handle: TypeAlias = Callable[[Request], Awaitable[Answer]]
 _COMPRESSED_FROM: Final = 128 << 10
 _REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+_LINGERS: Final = 2.0  # seconds
 _HIGH_WATER: Final = 256 << 10
 
 
@@ -99,6 +100,7 @@ class Connection(asyncio.Protocol):
         self._url = b""
         self._headers: dict[str, str] = {}
         self._headers_size = 0
+        self._in_headers = True
         self._body: list[bytes] = []
         self._body_size = 0
 
@@ -121,8 +123,12 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Something came."""
+        if self._closing:
+            return  # the other side has not heard of its refusal yet
         try:
             self._parser.feed_data(data)
+            if self._in_headers:
+                self._count(len(data))
         except httptools.HttpParserUpgrade:
             self._refuse(statuses.bad_request("this server has nothing to upgrade to"))
         except _TooLarge as error:
@@ -157,17 +163,16 @@ class Connection(asyncio.Protocol):
     def on_url(self, url: bytes) -> None:
         """A part of its address."""
         self._url += url
-        self._count(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header."""
-        self._count(len(name) + len(value))
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         known = self._headers.get(key)
         self._headers[key] = f"{known},{text}" if known is not None else text
 
     def on_headers_complete(self) -> None:
         """All headers are there."""
+        self._in_headers = False
         length = self._headers.get("content-length", "")
         if length.isdigit() and (len(length) > 12 or int(length) > self._limits.body):
             raise _TooLarge(statuses.too_large(self._limits.body))
@@ -287,7 +292,12 @@ class Connection(asyncio.Protocol):
             return  # the answer before comes first, and then nothing
         answer = Response(refused.code, msgspec.json.encode(refused.body()))
         self._write(Request("GET", "/"), answer, keeps=False)
-        self._transport.close()
+        if self._transport.can_write_eof():
+            # To close with something unread would take the answer back; what still comes is thrown away for a while.
+            self._transport.write_eof()
+            self._until = self._loop.time() + _LINGERS
+        else:
+            self._transport.close()
 
 
 class _TooLarge(Exception):

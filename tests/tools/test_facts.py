@@ -63,6 +63,9 @@ class Server:
                 known = label in {"spec.size%3D", "metadata.name%3D"}
                 return (200, {}) if known else (400, {"message": f"no label {label.removesuffix('%3D')}"})
 
+    def create(self, path: str, obj: Any) -> tuple[int, Any]:
+        return 404, {"message": f"nothing is made at {path}: {obj}"}
+
     def get(self, path: str, headers: dict[str, str] | None = None) -> Any:
         status, answer = self.ask(path, headers)
         assert status == 200, path

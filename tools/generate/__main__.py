@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import facts
 import gotypes
 import kinds
-from serve import ALL_APIS, api_server, read
+from serve import ALL_APIS, PLAIN, api_server, read
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/trimtab"
@@ -36,7 +36,7 @@ for name in sys.argv[1:]:
 
 def main() -> None:
     """Ask the servers, make the files, and write them once they prove to work; with `--check`, only compare."""
-    with api_server(*ALL_APIS) as api, api_server() as by_default:
+    with api_server(*ALL_APIS) as api, api_server(*PLAIN) as by_default:
         version = api.get("/version")["gitVersion"]
         texts = kinds.modules(*read(api), version)
         data = {FACTS: facts.text(api, by_default), FIELDS: gotypes.text(version)}

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote
 
+from defaults import TEMPLATED, Trials
 from schemas import reference
 from serve import Api, discovered, documents
 
@@ -43,6 +44,7 @@ def text(everything: Api, by_default: Api) -> str:
             if "list" in resource["verbs"]:
                 resource.update(probed(api, f"/{path}/{resource['name']}", schemas, resource.get("schema", "")))
             lines.append(("resource", name, resource))
+    lines += [("defaults", name, told) for name, told in defaults_of(by_default, usual, schemas, kinds)]
     lines += [("schema", name, schema) for name, schema in sorted(schemas.items())]
     return "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines)
 
@@ -158,6 +160,21 @@ def probed(api: Api, path: str, schemas: dict[str, Any], schema: str) -> dict[st
         "fieldLabels": supported,
         "unknownFieldLabel": refusal,
     }
+
+
+def defaults_of(
+    api: Api, usual: dict[str, list[dict[str, Any]]], schemas: dict[str, Any], kinds: dict[tuple[str, str, str], str]
+) -> Iterator[tuple[str, Any]]:
+    """The defaults of each definition, as far as they show when objects of all kinds are created for a trial."""
+    trials = Trials(schemas, api.create)
+    for path, resources in usual.items():
+        _, *group, version = path.split("/")
+        for resource in sorted(resources, key=lambda resource: resource["kind"] in TEMPLATED):
+            definition = kinds.get(("".join(group), version, resource["kind"]))
+            if definition and "/" not in resource["name"] and {"create", "list"} <= {*resource["verbs"]}:
+                where = f"/{path}/namespaces/default" if resource["namespaced"] else f"/{path}"
+                trials.kind(f"{where}/{resource['name']}", "/".join([*group, version]), resource["kind"], definition)
+    yield from trials.found()
 
 
 def labels(schemas: dict[str, Any], schema: str) -> list[str]:

@@ -19,6 +19,12 @@ from trimtab.testing.components import MASTERS
 from trimtab.testing.control_plane import ControlPlane
 from trimtab.testing.waiting import wait_until
 
+# What admission puts into an object is no default of its kind.
+ADMISSION = (
+    *("ServiceAccount", "Priority", "DefaultTolerationSeconds", "DefaultStorageClass", "RuntimeClass"),
+    *("DefaultIngressClass", "LimitRanger", "TaintNodesByCondition"),
+)
+PLAIN = (f"--disable-admission-plugins={','.join(ADMISSION)}",)
 ALL_APIS = ("--runtime-config=api/all=true", "--feature-gates=AllAlpha=true,AllBeta=true")
 
 
@@ -31,6 +37,12 @@ class Api:
     def ask(self, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, Any]:
         """The status and the JSON of its answer."""
         self._connection.request("GET", path, headers={"Accept": "application/json", **(headers or {})})
+        response = self._connection.getresponse()
+        return response.status, json.loads(response.read())
+
+    def create(self, path: str, obj: Any) -> tuple[int, Any]:
+        """Create an object for a trial: the status and the JSON of the answer. It is not stored."""
+        self._connection.request("POST", f"{path}?dryRun=All", json.dumps(obj), {"Content-Type": "application/json"})
         response = self._connection.getresponse()
         return response.status, json.loads(response.read())
 

@@ -1,6 +1,6 @@
 """The differ: random writes to a real API server, each compared with what the functions here make of the same.
 
-    python tests/apiserver/patching/differ.py [--seed N] [--objects N] [--steps N] [--save FILE]
+    python -m tests.apiserver.patching.differ [--seed N] [--objects N] [--steps N] [--save FILE]
 
 Each step begins with the object as the real server stores it, so one difference does not lead to others. What is saved
 are the steps, for `test_cases.py`; those that differ are printed.
@@ -12,7 +12,6 @@ import argparse
 import json
 import re
 import ssl
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -25,15 +24,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-sys.path.insert(0, str(Path(__file__).parent))
-from cases import TOY_SCHEMA, differences  # next to this file
-from scenarios import SCENARIOS, Move
-from universe import KINDS, Kind
+from tests.apiserver.patching.cases import TOY_SCHEMA, differences
+from tests.apiserver.patching.scenarios import SCENARIOS, Move
+from tests.apiserver.patching.universe import KINDS, Kind
 
 from trimtab.testing.components import MASTERS
 from trimtab.testing.control_plane import ControlPlane
 
 Json = dict[str, Any]
+
 # What admission adds comes after the bookkeeping, and cannot be told from what was sent.
 FLAGS = {"kube-apiserver": ["--disable-admission-plugins=DefaultTolerationSeconds,ServiceAccount,Priority"]}
 MANAGERS = ("alice", "bob", "carol", "kubectl")

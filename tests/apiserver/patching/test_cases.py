@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.json import decode
-
-sys.path.insert(0, str(Path(__file__).parent))
-from cases import differences, remembered
+from tests.apiserver.patching.cases import differences, remembered
 
 LIVES = [decode(line) for line in (Path(__file__).parent / "data/lives.jsonl").read_bytes().splitlines()]
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.apiserver.patching.cases import TOY
 
 from trimtab.apiserver.facts import kubernetes
 from trimtab.apiserver.patching import (
@@ -34,9 +33,6 @@ from trimtab.apiserver.patching.fieldsets import (
     without,
 )
 from trimtab.apiserver.patching.typedsets import below, compare, field_set, grouped
-
-sys.path.insert(0, str(Path(__file__).parent))
-from cases import TOY
 
 Json = dict[str, Any]
 

@@ -1,9 +1,11 @@
 """What is known of the built-in kinds: facts that a real API server told, and their reader. No behaviour of kinds.
 
-`kubernetes.jsonl` is generated (`make generate`), `reader.py` finds in it, `schema.py` makes typed trees of OpenAPI.
+`kubernetes.jsonl` is generated (`make generate`), `reader.py` finds in it, `schema.py` makes typed trees of OpenAPI,
+`defaulting.py` fills in what a kind takes for what was left out.
 """
 
-from trimtab.apiserver.facts.reader import Facts, ResourceFacts, kubernetes
+from trimtab.apiserver.facts.defaulting import with_defaults
+from trimtab.apiserver.facts.reader import Defaults, Facts, ResourceFacts, kubernetes
 from trimtab.apiserver.facts.schema import Schema
 
-__all__ = ["Facts", "ResourceFacts", "Schema", "kubernetes"]
+__all__ = ["Defaults", "Facts", "ResourceFacts", "Schema", "kubernetes", "with_defaults"]

@@ -9,6 +9,7 @@ Each line is `[what, name, value]`:
 | `kinds` | | the definition of each `apps/v1/Deployment` |
 | `document` | `apis/apps/v1` | the definitions in the group-version's OpenAPI that no other of it refers to |
 | `resource` | `apps/v1/deployments` | what discovery says, with subresources, and what was found by asking |
+| `defaults` | `io.k8s.api.apps.v1.DeploymentStrategy` | what its structs get for what they leave out, found by trying |
 | `schema` | `io.k8s.api.apps.v1.Deployment` | a definition |
 """
 
@@ -86,6 +87,17 @@ class ResourceFacts(msgspec.Struct, frozen=True, rename="camel"):
     """A server that was told nothing serves it; the others are alpha and beta."""
 
 
+class Defaults(msgspec.Struct, frozen=True):
+    """What the structs of a definition get for fields that they leave out, as far as trials could tell."""
+
+    always: Mapping[str, Any] = {}
+    """Whatever else is there."""
+    when: tuple[tuple[str, str, tuple[tuple[Any, Any], ...]], ...] = ()
+    """A field, the field beside it that decides, and the default for each of that one's values (null where it is not
+    set); for other values there is none. `(kind)` is the kind of the object that it is in, `(field)` the name under
+    which the struct is held."""
+
+
 class Facts:
     """All that is known, out of the lines of a file."""
 
@@ -96,6 +108,7 @@ class Facts:
             self._lines[what, name] = value
         self._definitions: dict[str, Json] = {}
         self._schemas: dict[str, Schema] = {}
+        self._defaults: dict[str, Defaults] = {}
         self._resources: dict[tuple[str, str], dict[str, ResourceFacts]] = {}
 
     @cached_property
@@ -161,6 +174,19 @@ class Facts:
         found = self._definitions.get(name)
         if found is None:
             found = self._definitions[name] = self._read("schema", name, dict[str, Any])
+        return found
+
+    def defaults(self, definition: str) -> Defaults:
+        """The defaults of a definition's fields; without any, where there are none or the definition is not known.
+
+        They are those of Go's functions, which OpenAPI does not tell. What is copied from another field, or allotted,
+        is not among them.
+        """
+        found = self._defaults.get(definition)
+        if found is None:
+            known = ("defaults", definition) in self._lines
+            found = self._read("defaults", definition, Defaults) if known else Defaults()
+            self._defaults[definition] = found
         return found
 
     def documents(self) -> tuple[str, ...]:

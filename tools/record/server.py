@@ -32,6 +32,11 @@ class Server:
         warnings = answer.headers.get_all("Warning") or []
         return answer.status, json.loads(answer.read()), warnings
 
+    def table(self, path: str, accept: str) -> Any:
+        """Get something as a Table."""
+        self._connection.request("GET", path, None, {**self._headers, "Accept": accept})
+        return json.loads(self._connection.getresponse().read())
+
     def define(self, definition: dict[str, Any]) -> tuple[int, Any]:
         """Create a definition, and wait until its resources are served."""
         status, answer, _ = self.ask("POST", DEFINITIONS, definition)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -96,9 +96,22 @@ def _with_value(what: str, value: Any, why: str) -> str:
     return f"{what}: {shown}" + (f": {why}" if why else "")
 
 
+class Struct(dict[str, Any]):
+    """Something of the server's own: it is shown with its fields in their order, where a map's keys are sorted."""
+
+
+def _as_go(value: Any) -> Any:
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        return {key: _as_go(inner) for key, inner in (items if isinstance(value, Struct) else sorted(items))}
+    if isinstance(value, list | tuple):
+        return [_as_go(inner) for inner in cast("list[Any]", value)]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _json(value: Any) -> str:
-    """As Go's encoder writes it, which makes it fit for HTML."""
-    text = msgspec.json.encode(value).decode()
+    """As Go's encoder writes it: the keys of maps sorted, and fit for HTML."""
+    text = msgspec.json.encode(_as_go(value)).decode()
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

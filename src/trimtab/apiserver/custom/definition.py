@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, cast
 from trimtab.apiserver.causes import Cause
 from trimtab.apiserver.custom.columns import PrinterColumn, printer_columns
 from trimtab.apiserver.custom.defaulting import compile_defaulting
-from trimtab.apiserver.custom.embedded import compile_embedded
+from trimtab.apiserver.custom.embedded import compile_embedded, compile_malformed
 from trimtab.apiserver.custom.equality import UNCORRELATED, part
 from trimtab.apiserver.custom.lists import compile_lists
 from trimtab.apiserver.custom.pruning import compile_pruning
@@ -51,6 +51,8 @@ class Version:
     warning: str
     """What clients are told when they use a deprecated version; "" where nothing is said."""
     openapi: Json | None
+    malformed: Callable[[Any], Cause | None]
+    """Finds what makes a body one that cannot be read: `A in version "v1" cannot be handled as a A: <the fault>`."""
     prune: Callable[[Any], list[str]]
     """Takes out, in place, what the schema does not know, and tells the paths of that."""
     default: Callable[[Any], None]
@@ -154,6 +156,7 @@ def _version(version: Json, group: str, kind: str, *, keep_all: bool) -> Version
         deprecated=deprecated,
         warning=warning if deprecated else "",
         openapi=schema,
+        malformed=compile_malformed(known),
         prune=(lambda _obj: []) if keep_all else compile_pruning(known, root=True),
         default=compile_defaulting(known),
         columns=printer_columns(version),

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
+import msgspec
+
 from trimtab.apiserver import causes
 from trimtab.apiserver.causes import Cause
 from trimtab.apiserver.cel.namerules import is_label_1035, is_subdomain
 from trimtab.apiserver.cel.uris import UriError, parse_request_uri
 from trimtab.apiserver.custom.equality import part, same
 from trimtab.apiserver.custom.fieldpaths import PathError, resolve
+from trimtab.apiserver.custom.internal import internal_version
 from trimtab.apiserver.custom.schemacheck import check_schema
 
 Json: TypeAlias = dict[str, Any]
@@ -28,11 +31,12 @@ _APPROVAL: Final = "api-approved.kubernetes.io"
 
 
 def check_definition(definition: Json) -> list[Cause]:
-    """What is wrong with a new definition, its metadata apart except that its name has to fit."""
+    """What is wrong with a new definition; of its metadata, the name is looked at."""
     spec: Json = definition.get("spec") or {}
     names: Json = spec.get("names") or {}
     faults: list[Cause] = []
     name = part(definition, "metadata").get("name", "")
+    faults += [causes.invalid("metadata.name", name, problem) for problem in is_subdomain(name)]
     if name != f"{names.get('plural', '')}.{spec.get('group', '')}":
         faults.append(causes.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
     faults += _spec(spec)
@@ -84,9 +88,12 @@ def _spec(spec: Json) -> list[Cause]:
     for index, version in enumerate(versions):
         problems = is_label_1035(version.get("name", ""))
         if problems:
-            faults.append(causes.invalid(f"spec.versions[{index}].name", version.get("name", ""), ",".join(problems)))
+            why = ",".join(problems)
+            faults.append(causes.invalid(f"spec.versions[{index}].name", version.get("name", ""), why))
+            if index == 0:
+                faults.append(causes.invalid("spec.version", version.get("name", ""), why))
         faults += _version(version, f"spec.versions[{index}]", top)
-    shown = [_internal(version, top) for version in versions]
+    shown = [internal_version(version, top) for version in versions]
     if len({version.get("name") for version in versions}) != len(versions):
         faults.append(causes.invalid("spec.versions", shown, "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:
@@ -137,23 +144,6 @@ def _version(version: Json, path: str, top: dict[str, bool]) -> list[Cause]:
     if version.get("selectableFields") and not top["selectableFields"]:
         faults += _selectable(version["selectableFields"], schema, f"{path}.selectableFields")
     return faults
-
-
-def _internal(version: Json, top: dict[str, bool]) -> Json:
-    """A version as the server shows it."""
-    return {
-        "Name": version.get("name", ""),
-        "Served": version.get("served", False),
-        "Storage": version.get("storage", False),
-        "Deprecated": version.get("deprecated", False),
-        "DeprecationWarning": version.get("deprecationWarning"),
-        "Schema": None if top["schema"] else version.get("schema"),
-        "Subresources": None if top["subresources"] else version.get("subresources"),
-        "AdditionalPrinterColumns": None
-        if top["additionalPrinterColumns"]
-        else version.get("additionalPrinterColumns"),
-        "SelectableFields": None if top["selectableFields"] else version.get("selectableFields"),
-    }
 
 
 def _group(spec: Json) -> list[Cause]:
@@ -215,7 +205,8 @@ def _deprecation(version: Json, path: str) -> list[Cause]:
     if hidden is not None:
         at = len(warning[:hidden].encode())
         problems.append(f"must only contain printable UTF-8 characters; non-printable character found at index {at}")
-    return [causes.invalid(path, warning, problem) for problem in problems]
+    shown = msgspec.json.encode(warning).decode()
+    return [Cause("FieldValueInvalid", f"Invalid value: {shown}: {problem}", path) for problem in problems]
 
 
 def _json_path(path: str, at: str) -> list[Cause]:
@@ -369,7 +360,7 @@ def _stored_versions(definition: Json) -> list[Cause]:
     stored: list[str] = part(definition, "status").get("storedVersions") or []
     path = "status.storedVersions"
     if not stored:
-        return [causes.invalid(path, stored, "must have at least one stored version")]
+        return [causes.invalid(path, None, "must have at least one stored version")]
     versions: list[Json] = definition["spec"].get("versions") or []
     known = {version.get("name") for version in versions}
     faults = [

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias, cast
 
 from trimtab.apiserver import causes
 from trimtab.apiserver.causes import Cause
 from trimtab.apiserver.cel.namerules import is_label_1035
+from trimtab.apiserver.custom.equality import part
 
 Json: TypeAlias = dict[str, Any]
 Check: TypeAlias = Callable[[Any, str, list[Cause]], None]
@@ -52,8 +53,8 @@ def _resource(obj: Json, path: str) -> list[Cause]:
     for name in ("apiVersion", "kind"):
         value = obj.get(name, "x")
         if not isinstance(value, str):
-            faults.append(causes.invalid(f"{path}{name}", value, "must be a string"))
-        elif not value:
+            continue  # it was refused before: see compile_malformed
+        if not value:
             faults.append(causes.invalid(f"{path}{name}", value, "must not be empty"))
         elif name == "apiVersion" and value.count("/") > 1:
             faults.append(causes.invalid(f"{path}{name}", value, f"unexpected GroupVersion string: {value}"))
@@ -61,3 +62,41 @@ def _resource(obj: Json, path: str) -> list[Cause]:
             why = "may have mixed case, but should otherwise match: " + ",".join(problems)
             faults.append(causes.invalid(f"{path}{name}", value, why))
     return faults
+
+
+def compile_malformed(schema: Json) -> Callable[[Any], Cause | None]:
+    """The function that finds what makes a body one that cannot be read: a bad request, before all other checks."""
+    look = _looking(schema)
+    return (lambda _obj: None) if look is None else lambda obj: look(obj, "")
+
+
+def _looking(schema: Json) -> Callable[[Any, str], Cause | None] | None:
+    fields: dict[str, Callable[[Any, str], Cause | None]] = {}
+    for name, field in part(schema, "properties").items():
+        inner = _looking(field)
+        if inner is not None:
+            fields[name] = inner
+    additional, items = part(schema, "additionalProperties"), part(schema, "items")
+    rest = _looking(additional) if additional else None
+    each = _looking(items) if items else None
+    embedded = bool(schema.get("x-kubernetes-embedded-resource"))
+    if not fields and rest is None and each is None and not embedded:
+        return None
+
+    def inside(value: Any, path: str) -> Iterator[Cause | None]:
+        if isinstance(value, dict):
+            obj = cast("Json", value)
+            if embedded:
+                yield from (_text(obj[name], f"{path}.{name}") for name in ("apiVersion", "kind") if name in obj)
+            for key, value_inside in obj.items():
+                check = fields.get(key, rest)
+                if check is not None:
+                    yield check(value_inside, f"{path}.{key}" if path else key)
+        elif isinstance(value, list) and each is not None:
+            yield from (each(item, f"{path}[{index}]") for index, item in enumerate(cast("list[Any]", value)))
+
+    return lambda value, path: next((fault for fault in inside(value, path) if fault is not None), None)
+
+
+def _text(value: Any, path: str) -> Cause | None:
+    return None if isinstance(value, str) else causes.invalid(path, value, "must be a string")

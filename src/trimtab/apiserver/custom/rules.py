@@ -224,18 +224,17 @@ def _evaluate(
     if state.left <= 0:
         state.faults.append(causes.invalid(at, kind, _EXHAUSTED))
         raise _BudgetSpentError
-    try:
-        own = declared.read(value)
-        earlier = declared.read(old) if old is not None else None
-    except EvaluationError as error:
-        state.faults.extend(_failed(at, kind, rule, error) for rule in rules if rule.program is not None)
-        return
+    own, earlier = _read(declared, value), _read(declared, old)
     for rule in rules:
         if rule.problem:
             state.faults.append(causes.invalid(at, kind, f"rule compile error: {rule.problem}"))
             continue
         optional = bool(rule.given.get("optionalOldSelf"))
         if rule.program is None or (rule.uses_old and old is None and not optional):
+            continue
+        unreadable = own if isinstance(own, EvaluationError) else earlier if rule.uses_old else None
+        if isinstance(unreadable, EvaluationError):
+            state.faults.append(_failed(at, kind, rule, unreadable))
             continue
         known: dict[str, Any] = {"self": own}
         if optional:
@@ -252,6 +251,14 @@ def _evaluate(
             fault = _broken(schema, rule, known, value, path, state)
             if rule.uses_old or not unchanged:
                 state.faults.append(fault)
+
+
+def _read(declared: Declared, value: Any) -> Any:
+    """A value as expressions know it, or what keeps it from being one."""
+    try:
+        return None if value is None else declared.read(value)
+    except EvaluationError as error:
+        return error
 
 
 def _failed(at: str, kind: str, rule: Rule, error: EvaluationError) -> Cause:

@@ -14,6 +14,7 @@ from trimtab.apiserver.custom.declaring import declare
 from trimtab.apiserver.custom.defaults import check_defaults
 from trimtab.apiserver.custom.equality import part
 from trimtab.apiserver.custom.fieldpaths import normalized
+from trimtab.apiserver.custom.internal import internal_rule, internal_schema
 from trimtab.apiserver.custom.rules import Rule, compile_rules
 from trimtab.apiserver.custom.structure import check_structural
 
@@ -132,7 +133,7 @@ def _root_fields(schema: Json, path: str) -> list[Cause]:
         if name not in _ALLOWED_NAMES and value not in (None, False, [], {}, ""):
             where = "at the root of the schema if the status subresource is enabled"
             why = f"only [{_ALLOWED_AT_ROOT}] fields are allowed {where}"
-            return [causes.invalid(path, schema, why)]
+            return [causes.invalid(path, internal_schema(schema), why)]
     return []
 
 
@@ -377,7 +378,7 @@ def _compiled_rules(schema: Json, place: _Place, costs: _Costs) -> list[Cause]:
             faults.append(causes.forbidden(f"{at}.rule", _too_costly("estimated rule cost", cost, RULE_LIMIT)))
         costs.add(f"{at}.rule", cost)
         if rule.problem:
-            faults.append(causes.invalid(f"{at}.rule", _as_given(rule.given), rule.problem))
+            faults.append(causes.invalid(f"{at}.rule", internal_rule(rule.given), rule.problem))
         faults += _message_faults(rule, at, costs)
         faults += _old_self_faults(rule, at, place)
     return faults
@@ -385,7 +386,7 @@ def _compiled_rules(schema: Json, place: _Place, costs: _Costs) -> list[Cause]:
 
 def _message_faults(rule: Rule, at: str, costs: _Costs) -> list[Cause]:
     if rule.message_problem:
-        return [causes.invalid(f"{at}.messageExpression", _as_given(rule.given), rule.message_problem)]
+        return [causes.invalid(f"{at}.messageExpression", internal_rule(rule.given), rule.message_problem)]
     if rule.message is None:
         return []
     cost = rule.message.estimate.most
@@ -406,15 +407,3 @@ def _old_self_faults(rule: Rule, at: str, place: _Place) -> list[Cause]:
         return []
     why = "may not be set if oldSelf is not used in rule"
     return [causes.invalid(f"{at}.optionalOldSelf", rule.given["optionalOldSelf"], why)]
-
-
-def _as_given(rule: Json) -> Json:
-    """A rule as the server shows it."""
-    return {
-        "Rule": rule.get("rule", ""),
-        "Message": rule.get("message", ""),
-        "MessageExpression": rule.get("messageExpression", ""),
-        "Reason": rule.get("reason"),
-        "FieldPath": rule.get("fieldPath", ""),
-        "OptionalOldSelf": rule.get("optionalOldSelf"),
-    }

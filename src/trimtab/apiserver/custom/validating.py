@@ -24,13 +24,13 @@ INT64: Final = (-(2**63), 2**63 - 1)
 
 
 class Result:
-    """The faults found so far, and how many checks were passed: the alternative that passes most is explained."""
+    """The faults found so far, and how many values were looked at: the alternative that got furthest is explained."""
 
-    __slots__ = ("faults", "passed")
+    __slots__ = ("faults", "reached")
 
     def __init__(self) -> None:
         self.faults: list[Cause] = []
-        self.passed = 0
+        self.reached = 0
 
 
 Check: TypeAlias = Callable[[Any, Any, str, Result], None]
@@ -107,8 +107,7 @@ def _compile(schema: Json, *, root: bool = False) -> Check:  # noqa: C901 - the 
             fault = _type_fault(types, form, kind, own_format, value)
             if fault is not None:
                 result.faults.append(_mistyped(path, *fault))
-            else:
-                result.passed += 1
+        result.reached += 1
         for each in by_type[kind]:
             each(value, old, path, result)
 
@@ -155,21 +154,24 @@ def _strings(schema: Json, form: str) -> Check | None:
     except PatternError:
         compiled = None  # the definition is refused for it
 
-    def check(value: Any, _old: Any, path: str, result: Result) -> None:
-        before = len(result.faults)
+    def fault(value: str, path: str) -> Cause | None:
         if longest is not None and len(value) > longest:
             why = f"may not be more than {longest} byte{'' if longest == 1 else 's'}"
-            result.faults.append(causes.too_long(_field(path), why))
+            return causes.too_long(_field(path), why)
         if shortest_ is not None and len(value) < shortest_:
             why = f"{path} in body should be at least {shortest_} chars long"
-            result.faults.append(causes.invalid(_field(path), value, why))
+            return causes.invalid(_field(path), value, why)
         if compiled is not None and not compiled.matches(value):
-            why = f"{path} in body should match '{pattern}'"
-            result.faults.append(causes.invalid(_field(path), value, why))
+            return causes.invalid(_field(path), value, f"{path} in body should match '{pattern}'")
+        return None
+
+    def check(value: Any, _old: Any, path: str, result: Result) -> None:
+        found = fault(value, path)
+        if found is not None:
+            result.faults.append(found)
         if known is not None and not known(value):
             why = f"{path} in body must be of type {form}: {causes.quoted(value)}"
             result.faults.append(causes.type_invalid(_field(path), value, why))
-        result.passed += len(result.faults) == before
 
     return check
 
@@ -182,33 +184,42 @@ def _written(number: float) -> str:
 def _numbers(schema: Json, types: tuple[str, ...], form: str) -> Check | None:
     least, most, factor = schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf")
     above, below = bool(schema.get("exclusiveMinimum")), bool(schema.get("exclusiveMaximum"))
-    limits = {"int32": INT32, "int64": INT64}.get(form) if types == ("integer",) else None
-    if least is None and most is None and factor is None and limits is None:
+    whole = types == ("integer",)
+    limits = INT32 if form == "int32" else INT64
+    what = f"with format {form}" if form else "(default format)"
+    if least is None and most is None and factor is None and not whole:
         return None
 
     def bound(value: Any, limit: Any) -> Any:
-        return int(limit) if isinstance(value, int) else limit
+        return int(limit) if isinstance(value, int) and limit is not None else limit
+
+    def problems(value: Any) -> list[str]:
+        found: list[str] = []
+        if factor is not None and bound(value, factor) > 0 and not _is_multiple(value, factor):
+            found.append(f"should be a multiple of {_written(bound(value, factor))}")
+        low, high = bound(value, least), bound(value, most)
+        if low is not None and (value <= low if above else value < low):
+            found.append(f"should be greater than {'' if above else 'or equal to '}{_written(low)}")
+        if high is not None and (value >= high if below else value > high):
+            found.append(f"should be less than {'' if below else 'or equal to '}{_written(high)}")
+        return found
 
     def check(value: Any, _old: Any, path: str, result: Result) -> None:
-        problems: list[str] = []
-        if factor is not None and not _is_multiple(value, factor):
-            problems.append(f"should be a multiple of {_written(bound(value, factor))}")
-        if most is not None and (value >= most if below else value > most):
-            problems.append(f"should be less than {'' if below else 'or equal to '}{_written(bound(value, most))}")
-        if least is not None and (value <= least if above else value < least):
-            problems.append(f"should be greater than {'' if above else 'or equal to '}{_written(bound(value, least))}")
-        if limits is not None and not limits[0] <= value <= limits[1]:
-            problems.append(f"must be of type integer: {causes.quoted(form)}")
-        result.faults.extend(causes.invalid(_field(path), value, f"{path} in body {p}") for p in problems)
-        result.passed += not problems
+        if whole and not (limits[0] <= value <= limits[1] and float(value).is_integer()):
+            result.faults.append(_composite(f"Checked value must be of type integer {what} in {path}"))
+        if factor is not None and bound(value, factor) <= 0:
+            shown = bound(value, factor)
+            why = f"factor MultipleOf declared for {path} must be positive: {_written(shown)}"
+            result.faults.append(causes.invalid(_field(path), shown, why))
+        result.faults.extend(causes.invalid(_field(path), value, f"{path} in body {p}") for p in problems(value))
 
     return check
 
 
 def _is_multiple(value: float, factor: float) -> bool:
-    if isinstance(value, int) and float(factor).is_integer():
-        return value % int(factor) == 0 if factor else False
-    ratio = value / factor if factor else math.inf
+    if isinstance(value, int):
+        return value % int(factor) == 0
+    ratio = value / factor
     return math.isfinite(ratio) and ratio == int(ratio)
 
 
@@ -219,12 +230,14 @@ def _enum(schema: Json) -> Check | None:
     shown = [value if isinstance(value, str) else _json(value) for value in allowed]
 
     def check(value: Any, _old: Any, path: str, result: Result) -> None:
-        if not any(same(value, each) for each in allowed):
+        if not any(same(value, each) or (_is_number(value) and _is_number(each) and value == each) for each in allowed):
             result.faults.append(causes.unsupported(_field(path), value, shown))
-        else:
-            result.passed += 1
 
     return check
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _json(value: Any) -> str:
@@ -250,7 +263,6 @@ def _arrays(schema: Json) -> Check | None:
             result.faults.append(causes.invalid(_field(path), len(values), why))
         if most is not None and len(values) > most:
             result.faults.append(causes.too_many(_field(path), len(values), most))
-        result.passed += 1
 
     return check
 
@@ -289,7 +301,6 @@ def _objects(schema: Json, *, root: bool) -> Check | None:  # noqa: C901 - the c
         for name in required:
             if name not in obj:
                 result.faults.append(causes.required(_field(f"{path}.{name}")))
-        result.passed += 1
 
     return check
 
@@ -328,7 +339,6 @@ def _combinations(schema: Json) -> Check | None:
             never(value, old, path, denied)
             if not denied.faults:
                 result.faults.append(_composite(f"{shown} must not validate the schema (not)"))
-        result.passed += 1
 
     return check
 
@@ -347,7 +357,7 @@ def _attempts(alternatives: list[Check], value: Any, old: Any, path: str) -> lis
 
 
 def _best(results: list[Result]) -> Result:
-    return max(results, key=lambda attempt: attempt.passed)
+    return max(results, key=lambda attempt: attempt.reached)
 
 
 def _any_of(alternatives: list[Check], value: Any, old: Any, path: str, result: Result) -> None:
@@ -357,20 +367,20 @@ def _any_of(alternatives: list[Check], value: Any, old: Any, path: str, result: 
         problem = f"{causes.quoted(path)} must validate at least one schema (anyOf)"
         best = _best(results)
         result.faults.extend((_composite(problem), *best.faults))
-        result.passed += best.passed
+        result.reached += best.reached
     else:
-        result.passed += valid.passed
+        result.reached += valid.reached
 
 
 def _one_of(alternatives: list[Check], value: Any, old: Any, path: str, result: Result) -> None:
     results = _attempts(alternatives, value, old, path)
     valid = [attempt for attempt in results if not attempt.faults]
     if len(valid) == 1:
-        result.passed += valid[0].passed
+        result.reached += valid[0].reached
         return
     found = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
     result.faults.append(_composite(f"{causes.quoted(path)} must validate one and only one schema (oneOf). {found}"))
     if not valid:
         best = _best(results)
         result.faults.extend(best.faults)
-        result.passed += best.passed
+        result.reached += best.reached

@@ -42,16 +42,16 @@ def _part(name: str, value: Any, nothing: Any) -> Any:
     if name == "items" and isinstance(value, dict):
         return Struct({"Schema": internal_schema(cast("Json", value)), "JSONSchemas": None})
     if name in ("allOf", "oneOf", "anyOf"):
-        return [internal_schema(each) for each in value]
+        return [internal_schema(each) for each in cast("list[Json]", value)]
     if name == "not":
-        return internal_schema(value)
+        return internal_schema(cast("Json", value))
     if name in ("properties", "patternProperties", "definitions"):
         return {key: internal_schema(field) for key, field in cast("dict[str, Json]", value).items()}
     if name in ("additionalProperties", "additionalItems"):
         schema = internal_schema(cast("Json", value)) if isinstance(value, dict) else None
-        return Struct({"Allows": bool(value) or schema is not None, "Schema": schema})
+        return Struct({"Allows": value is True or schema is not None, "Schema": schema})
     if name == "x-kubernetes-validations":
-        return [internal_rule(rule) for rule in value]
+        return [internal_rule(rule) for rule in cast("list[Json]", value)]
     return value
 
 

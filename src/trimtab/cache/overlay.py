@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Generic
 
@@ -52,21 +51,23 @@ class Overlay(Generic[K]):
         ahead = self._ahead.get(key)
         return None if ahead is None else ahead.entry
 
-    @contextmanager
-    def writing(self, key: str) -> Generator[frozenset[str]]:
-        """Surrounds the request for a write that may delete: the watch may show that before the answer is here.
+    def begin(self, key: str) -> frozenset[str]:
+        """The request for a write that may delete is about to be sent: the watch may show that before the answer.
 
-        Gives the uids that were known under this key when the request was sent. If another one turns out to have been
-        deleted, these had gone before.
+        Gives the uids that are known under this key. If another one turns out to have been deleted, these had gone
+        before. `end` belongs to it.
         """
         self._writing += 1
-        known = (self._store.get(key), self._ahead.get(key))
-        try:
-            yield frozenset(each.uid for each in known if each is not None)
-        finally:
-            self._writing -= 1
-            if not self._writing:
-                self._gone.clear()
+        stored, ahead = self._store.get(key), self._ahead.get(key)
+        if ahead is None:
+            return frozenset() if stored is None else frozenset((stored.uid,))
+        return frozenset((ahead.uid,) if stored is None else (stored.uid, ahead.uid))
+
+    def end(self) -> None:
+        """A write that may delete was answered, or was given up."""
+        self._writing -= 1
+        if not self._writing:
+            self._gone.clear()
 
     def wrote(self, entry: Cached[K], reached: str, *, visible: bool) -> None:
         """An object was written; where it is not `visible`, it is no longer among those that are watched."""
@@ -79,7 +80,7 @@ class Overlay(Generic[K]):
         self._put(entry.key, _Ahead(entry if visible else None, entry.uid, version, version, gone, self._clock()))
 
     def deleted(self, key: str, uid: str, before: frozenset[str] = frozenset()) -> None:
-        """The object of this uid was deleted; `before` is what `writing` gave."""
+        """The object of this uid was deleted; `before` is what `begin` gave."""
         ahead, stored = self._ahead.get(key), self._store.get(key)
         made_anew = ahead is not None and ahead.version is not None and ahead.uid not in (uid, *before)
         if uid in self._gone or made_anew:

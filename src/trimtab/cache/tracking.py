@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, ExitStack
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
 import msgspec
@@ -48,14 +48,18 @@ class Tracking:
             if watched.scope.namespace in ("", target.namespace)
         ]
         key = f"{target.namespace}/{target.name}" if target.namespace else target.name
-        before = dict.fromkeys(watches, frozenset[str]())
-        with ExitStack() as stack:
-            if request.verb != "create":  # taking the last finalizer off deletes too
-                for watched in watches:
-                    before[watched] = stack.enter_context(watched.overlay.writing(key))
+        if request.verb == "create":
+            before = dict.fromkeys(watches, frozenset[str]())
+        else:  # taking the last finalizer off deletes too
+            before = {watched: watched.overlay.begin(key) for watched in watches}
+        try:
             response = await self._inner.send(request)
             if watches and response.status in _OK:
                 _tell(before, key, target, request.verb, response.body)
+        finally:
+            if request.verb != "create":
+                for watched in watches:
+                    watched.overlay.end()
         return response
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:

@@ -14,6 +14,7 @@ from trimtab.kube.kinds import Resource
 JSON = "application/json"
 
 _is_plain: Final = re.compile(r"[A-Za-z0-9_.~-]*").fullmatch  # nearly all there is: it needs no encoding
+_is_plain_in_query: Final = re.compile(r"[A-Za-z0-9_.~/:-]*").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def query_string(query: Query) -> str:
 
 
 def _encoded(text: str) -> str:
-    return text if _is_plain(text) else quote_plus(text)
+    return text if _is_plain_in_query(text) else quote_plus(text)
 
 
 def segment(value: str, what: str) -> str:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from trimtab.apiserver.facts import kubernetes
 from trimtab.apiserver.patching import apply, json_patch, merge_patch, record_update, strategic_merge
@@ -94,3 +98,57 @@ def test_what_is_nested_too_deep_is_refused() -> None:
     for write in writes:
         with pytest.raises(Refused, match="depth"):
             write()
+
+
+SCALAR = st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from(["", "a", "Apply", "FieldsV1", "v1"]))
+KEY = st.sampled_from(
+    [
+        *("metadata", "labels", "a", "$patch", "$retainKeys", "$setElementOrder/finalizers", "finalizers", "data"),
+        *("$deleteFromPrimitiveList/finalizers", "$setElementOrder/ownerReferences", "ownerReferences", "uid", "spec"),
+        *("manager", "operation", "apiVersion", "fieldsType", "fieldsV1", "time", "f:a", "k:{}", "k:[1]", "v:{", "i:x"),
+        *('k:{"a":[1]}', "managedFields", "op", "path", "from", "value", ".", "x", "annotations"),
+    ]
+)
+ANYTHING = st.recursive(
+    SCALAR, lambda below: st.one_of(st.lists(below, max_size=3), st.dictionaries(KEY, below, max_size=4)), max_leaves=12
+)
+ENTRY = st.fixed_dictionaries(
+    {"operation": st.just("Update"), "apiVersion": st.just("v1"), "fieldsType": st.just("FieldsV1")},
+    optional={"fieldsV1": ANYTHING, "manager": SCALAR, "time": SCALAR},
+)
+
+
+UPDATED = {"operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+
+
+@settings(deadline=None)
+@example({}, {}, [{**UPDATED, "fieldsV1": {"k:[1]": {}, "k:{}": {}}}])
+@example({}, {}, [{**UPDATED, "fieldsV1": {"i:x": {}}}])
+@example({}, {}, [{**UPDATED, "manager": 1}])
+@example({}, {}, [1])
+@example({}, {}, "text")
+@given(ANYTHING, ANYTHING, st.one_of(ANYTHING, st.lists(ENTRY, max_size=2)))
+def test_whatever_arrives_is_taken_or_refused(body: Any, live_part: Any, entries: Any) -> None:
+    assert SCHEMA is not None
+    free = kubernetes().custom({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    live = {**OBJECT, "apiVersion": "v1", "kind": "ConfigMap", "x": live_part}
+    live["metadata"] = {**OBJECT["metadata"], "uid": "1", "ownerReferences": [{"uid": "1"}]}
+    sent = {**live, "metadata": {**live["metadata"], "managedFields": entries}, "y": body}
+    common: Any = {"manager": "a", "subresource": "", "api_version": "v1", "now": datetime(2026, 1, 1, tzinfo=UTC)}
+    for schema in (SCHEMA, free):
+        writes: list[Callable[[], object]] = [
+            lambda: json_patch(live, body),
+            lambda: json_patch(live, [body]),
+            lambda: merge_patch(live, body),
+            lambda schema=schema: strategic_merge(live, body, schema),
+            lambda schema=schema: strategic_merge(live, {"metadata": body}, schema),
+            lambda schema=schema: record_update(live, sent, schema=schema, **common),
+            lambda schema=schema: record_update(None, sent, schema=schema, **common),
+            lambda schema=schema: apply(live, sent, schema=schema, force=True, **common),
+            lambda schema=schema: apply(
+                live, {"apiVersion": "v1", "kind": "ConfigMap", "z": body}, schema=schema, force=False, **common
+            ),
+        ]
+        for write in writes:
+            with suppress(Refused):
+                msgspec.json.encode(write())

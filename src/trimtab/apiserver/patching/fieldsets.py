@@ -192,7 +192,9 @@ def canonical(element: str) -> str:
     if kind == "i":
         return f"i:{int(said)}"
     value = msgspec.json.decode(said)
-    if kind == "k" and is_map(value):
+    if kind == "k":
+        if not is_map(value):
+            raise ValueError(f"keys are no object: {element}")
         return item_by_keys.__wrapped__(*(part for pair in sorted(value.items()) for part in pair))
     return f"{kind}:{_text(value)}"
 

@@ -10,6 +10,7 @@ import msgspec
 
 from trimtab.apiserver.causes import quoted
 from trimtab.apiserver.patching.fieldsets import Node, as_read, in_order, union
+from trimtab.apiserver.patching.values import is_list, is_map
 
 Operation: TypeAlias = Literal["Apply", "Update"]
 Who: TypeAlias = "tuple[str, Operation, str, str]"
@@ -78,9 +79,11 @@ class Owner:
 Owners: TypeAlias = "dict[Who, Owner]"
 
 
-def decode(entries: list[Any] | None, *, ours: bool = False) -> Owners:
+def decode(entries: Any, *, ours: bool = False) -> Owners:
     """Read managedFields; UnreadableError where they are none. `ours` are as we wrote them."""
     owners: Owners = {}
+    if not ours:
+        _check(entries)
     for index, entry in enumerate(entries or ()):
         if entry.get("operation") not in {"Apply", "Update"}:
             raise UnreadableError("operation must be `Apply` or `Update`")
@@ -107,6 +110,17 @@ def decode(entries: list[Any] | None, *, ours: bool = False) -> Owners:
     return owners
 
 
+def _check(entries: Any) -> None:
+    """Refuse what is no list of entries, or has something else than text where text belongs."""
+    if entries is not None and not is_list(entries):
+        raise UnreadableError("managed fields are no list")
+    for entry in entries or ():
+        if not is_map(entry):
+            raise UnreadableError("an entry of the managed fields is no object")
+        if not all(isinstance(value, str) for key, value in entry.items() if key != "fieldsV1" and value is not None):
+            raise UnreadableError("an entry of the managed fields has no text where it should")
+
+
 def encode(owners: Iterable[Owner]) -> list[dict[str, Any]]:
     """Write managedFields: appliers before updaters, the oldest first."""
 
@@ -116,9 +130,11 @@ def encode(owners: Iterable[Owner]) -> list[dict[str, Any]]:
     return [owner.entry() for owner in sorted(owners, key=place)]
 
 
-def reset(entries: list[Any] | None) -> bool:
+def reset(entries: Any) -> bool:
     """Whether somebody asks to forget who owns what: an empty list, or one empty entry."""
-    return entries is not None and (len(entries) == 0 or (len(entries) == 1 and not any(entries[0].values())))
+    if not is_list(entries) or len(entries) > 1:
+        return False
+    return not entries or (is_map(entries[0]) and not any(entries[0].values()))
 
 
 def capped(owners: Owners) -> Owners:

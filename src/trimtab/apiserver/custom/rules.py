@@ -16,7 +16,7 @@ from trimtab.apiserver.cel.errors import CelError, CompileError, CostExceededErr
 from trimtab.apiserver.cel.program import Environment, Outcome, Program, Variable
 from trimtab.apiserver.cel.values import NONE, Optional
 from trimtab.apiserver.custom.declaring import declare
-from trimtab.apiserver.custom.equality import UNCORRELATED, correlate_items, part, same
+from trimtab.apiserver.custom.equality import UNCORRELATED, Same, compile_same, correlate_items, part
 from trimtab.apiserver.custom.fieldpaths import normalized
 
 Json: TypeAlias = dict[str, Any]
@@ -152,6 +152,7 @@ def _node(schema: Json, *, root: bool, top: bool = False) -> Node | None:  # noq
     rest, items = _inner(schema.get("additionalProperties")), _inner(schema.get("items"))
     declared = declare(schema, root=root) if schema.get("x-kubernetes-validations") else None
     rules = compile_rules(schema, declared) if declared is not None else []
+    alike = compile_same(schema)
     if not rules and not fields and rest is None and items is None:
         return None
 
@@ -160,7 +161,7 @@ def _node(schema: Json, *, root: bool, top: bool = False) -> Node | None:  # noq
             return
         if rules:
             assert declared is not None
-            unchanged = _Lazily(value, before, parent_same)
+            unchanged = _Lazily(value, before, parent_same, alike)
             _evaluate(schema, rules, declared, value, old, unchanged, path, state)
         if isinstance(value, dict):
             obj = cast("Json", value)
@@ -172,13 +173,13 @@ def _node(schema: Json, *, root: bool, top: bool = False) -> Node | None:  # noq
                     node, place = rest, f"{path}[{key}]"
                 if node is not None:
                     at = UNCORRELATED if befores is None or (top and key in _META) else befores.get(key, UNCORRELATED)
-                    kept = parent_same if befores is None else same(value, before)
+                    kept = parent_same if befores is None else alike(value, before)
                     node(inner, olds.get(key), at, kept, place, state)
         elif isinstance(value, list) and items is not None:
             values = cast("list[Any]", value)
             olds_by_key = correlate_items(schema, values, old)
             befores_by_key = correlate_items(schema, values, before)
-            kept = parent_same if before is UNCORRELATED else same(value, before)
+            kept = parent_same if before is UNCORRELATED else alike(value, before)
             for index, inner in enumerate(values):
                 was = olds_by_key[index] if olds_by_key else UNCORRELATED
                 at = befores_by_key[index] if befores_by_key else UNCORRELATED
@@ -200,13 +201,13 @@ def _inner(schema: Any) -> Node | None:
 class _Lazily:
     """Whether a value is unchanged, which is asked for only when a rule fails."""
 
-    __slots__ = ("_before", "_parent", "_value")
+    __slots__ = ("_alike", "_before", "_parent", "_value")
 
-    def __init__(self, value: Any, before: Any, parent: bool) -> None:
-        self._value, self._before, self._parent = value, before, parent
+    def __init__(self, value: Any, before: Any, parent: bool, alike: Same) -> None:
+        self._value, self._before, self._parent, self._alike = value, before, parent, alike
 
     def __bool__(self) -> bool:
-        return self._parent if self._before is UNCORRELATED else same(self._value, self._before)
+        return self._parent if self._before is UNCORRELATED else self._alike(self._value, self._before)
 
 
 def _evaluate(

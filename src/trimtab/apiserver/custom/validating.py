@@ -15,7 +15,7 @@ from trimtab.apiserver.causes import Cause
 from trimtab.apiserver.cel.numbers import shortest
 from trimtab.apiserver.cel.regexes import PatternError, compile_pattern
 from trimtab.apiserver.cel.strfmt import FORMATS
-from trimtab.apiserver.custom.equality import UNCORRELATED, correlate_items, same
+from trimtab.apiserver.custom.equality import UNCORRELATED, compile_same, correlate_items, same
 
 Json: TypeAlias = dict[str, Any]
 
@@ -39,14 +39,14 @@ Check: TypeAlias = Callable[[Any, Any, str, Result], None]
 
 def compile_validation(schema: Json) -> Callable[[Any, Any], list[Cause]]:
     """The function that tells what is wrong with an object, given the old one or UNCORRELATED."""
-    check = _compile(schema, root=True)
+    check, unchanged = _compile(schema, root=True), compile_same(schema)
 
     def run(obj: Any, old: Any) -> list[Cause]:
         result = Result()
         check(obj, old, "", result)
-        if result.faults and old is not UNCORRELATED and same(obj, old):
+        if result.faults and old is not UNCORRELATED and unchanged(obj, old):
             return []
-        return result.faults
+        return list(dict.fromkeys(result.faults))  # what several schemas say is said once
 
     return run
 
@@ -107,7 +107,8 @@ def _compile(schema: Json, *, root: bool = False) -> Check:  # noqa: C901 - the 
             fault = _type_fault(types, form, kind, own_format, value)
             if fault is not None:
                 result.faults.append(_mistyped(path, *fault))
-        result.reached += 1
+            result.reached += 1 if fault is not None else 2
+        result.reached += 5 + (kind == "string" and bool(form)) + (kind == "array")
         for each in by_type[kind]:
             each(value, old, path, result)
 
@@ -230,14 +231,19 @@ def _enum(schema: Json) -> Check | None:
     shown = [value if isinstance(value, str) else _json(value) for value in allowed]
 
     def check(value: Any, _old: Any, path: str, result: Result) -> None:
-        if not any(same(value, each) or (_is_number(value) and _is_number(each) and value == each) for each in allowed):
+        if not any(_is(value, each) for each in allowed):
             result.faults.append(causes.unsupported(_field(path), value, shown))
 
     return check
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _is(value: Any, allowed: Any) -> bool:
+    """Whether a value is an allowed one; a number is made one of the same sort first, as the server does it."""
+    if isinstance(value, float) and type(allowed) is int and math.isfinite(value):
+        return int(value) == allowed
+    if isinstance(value, int) and not isinstance(value, bool) and isinstance(allowed, float):
+        return float(value) == allowed
+    return same(value, allowed)
 
 
 def _json(value: Any) -> str:
@@ -250,14 +256,14 @@ def _arrays(schema: Json) -> Check | None:
     items, least, most = schema.get("items"), schema.get("minItems"), schema.get("maxItems")
     if not isinstance(items, dict) and least is None and most is None:
         return None
-    each = _compile(cast("Json", items)) if isinstance(items, dict) else None
+    each = _ratcheting(cast("Json", items)) if isinstance(items, dict) else None
 
     def check(value: Any, old: Any, path: str, result: Result) -> None:
         values = cast("list[Any]", value)
         if each is not None:
             before = correlate_items(schema, values, old)
             for index, item in enumerate(values):
-                _ratcheted(each, item, before[index] if before else UNCORRELATED, f"{path}[{index}]", result)
+                each(item, before[index] if before else UNCORRELATED, f"{path}[{index}]", result)
         if least is not None and len(values) < least:
             why = f"{path} in body should have at least {least} items"
             result.faults.append(causes.invalid(_field(path), len(values), why))
@@ -268,10 +274,10 @@ def _arrays(schema: Json) -> Check | None:
 
 
 def _objects(schema: Json, *, root: bool) -> Check | None:  # noqa: C901 - the closure in it is counted too
-    fields = [(name, _compile(field)) for name, field in schema.get("properties", {}).items()]
+    fields = [(name, _ratcheting(field)) for name, field in schema.get("properties", {}).items()]
     names = frozenset(name for name, _ in fields)
     additional = schema.get("additionalProperties")
-    rest = _compile(cast("Json", additional)) if isinstance(additional, dict) else None
+    rest = _ratcheting(cast("Json", additional)) if isinstance(additional, dict) else None
     required: list[str] = schema.get("required") or []
     least, most = schema.get("minProperties"), schema.get("maxProperties")
     closed = additional is False
@@ -293,11 +299,11 @@ def _objects(schema: Json, *, root: bool) -> Check | None:  # noqa: C901 - the c
         elif rest is not None:
             for key, inner in obj.items():
                 if key not in names:
-                    _ratcheted(rest, inner, before.get(key, UNCORRELATED), f"{path}.{key}", result)
+                    rest(inner, before.get(key, UNCORRELATED), f"{path}.{key}", result)
         for name, field in fields:
             if name in obj:
                 earlier = UNCORRELATED if root and name in ("apiVersion", "kind") else before.get(name, UNCORRELATED)
-                _ratcheted(field, obj[name], earlier, f"{path}.{name}" if path else name, result)
+                field(obj[name], earlier, f"{path}.{name}" if path else name, result)
         for name in required:
             if name not in obj:
                 result.faults.append(causes.required(_field(f"{path}.{name}")))
@@ -305,11 +311,17 @@ def _objects(schema: Json, *, root: bool) -> Check | None:  # noqa: C901 - the c
     return check
 
 
-def _ratcheted(check: Check, value: Any, old: Any, path: str, result: Result) -> None:
-    before = len(result.faults)
-    check(value, old, path, result)
-    if len(result.faults) > before and old is not UNCORRELATED and same(value, old):
-        del result.faults[before:]
+def _ratcheting(schema: Json) -> Check:
+    """The check of a part of an object: what did not change may be as it was."""
+    check, unchanged = _compile(schema), compile_same(schema)
+
+    def run(value: Any, old: Any, path: str, result: Result) -> None:
+        before = len(result.faults)
+        check(value, old, path, result)
+        if len(result.faults) > before and old is not UNCORRELATED and unchanged(value, old):
+            del result.faults[before:]
+
+    return run
 
 
 def _combinations(schema: Json) -> Check | None:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import pytest
 import yaml
 
 FOLDER = Path(__file__).parents[2] / "docs" / "tutorials"
@@ -89,6 +90,9 @@ class Tutorial:
     """One tutorial, in a copy of its folder, with ports that are free."""
 
     def __init__(self, name: str, folder: Path, kubeconfig: Mapping[str, Any], namespace: str) -> None:
+        for program in ("bash", "curl", "kubectl"):
+            if shutil.which(program) is None:
+                pytest.skip(f"no {program} on PATH")
         self.folder = folder / "tutorials"
         shutil.copytree(FOLDER, self.folder)
         self.ports = {"8099": free_port(), "8080": free_port()}

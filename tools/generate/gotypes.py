@@ -18,7 +18,7 @@ TAG = re.compile(r'(\w+):"([^"]*)"')
 
 def text(kubernetes: str) -> str:
     """The file: each line is `[definition, [[number, name, flags], …]]`. The flags: `p` for a pointer, `o` for what is
-    left out when it is empty, `i` for a struct that stands in place, of which
+    left out when it is empty, `z` when it is zero, `i` for a struct that stands in place, of which
     the name is that of its type."""
     version = "v0." + kubernetes.removeprefix("v1.")
     lines = [["generated", f"by make generate out of the modules of Kubernetes {kubernetes}: do not edit"]]
@@ -58,7 +58,7 @@ def read(name: str, pointer: str, kind: str, tags: str) -> list[object] | None:
         return None
     numbered = told.get("protobuf", "").split(",")
     number = int(numbered[1]) if len(numbered) > 1 else 0
-    flags = "p" * bool(pointer) + "o" * ("omitempty" in options or "omitzero" in options)
+    flags = "p" * bool(pointer) + "o" * ("omitempty" in options) + "z" * ("omitzero" in options)
     if "inline" in options or not (called or name):
         return [number, kind, flags + "i"]
     return [number, called or name, flags]

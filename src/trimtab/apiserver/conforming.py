@@ -12,7 +12,7 @@ import msgspec
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import quoted
 from trimtab.apiserver.facts import Schema
-from trimtab.apiserver.facts.fields import dropped_zeros
+from trimtab.apiserver.facts.fields import dropped_zeros, kept_empties, shown_nothings
 from trimtab.apiserver.reading import json_type
 from trimtab.kube.invalid import InvalidValueError
 from trimtab.kube.quantity import Quantity
@@ -23,6 +23,7 @@ Json: TypeAlias = dict[str, Any]
 _QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
 _MICRO_TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime"
+_TIMES: Final = frozenset({_TIME, _MICRO_TIME})
 _INT_OR_STRING: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 _BOUNDS: Final = {"int32": 2**31, "int64": 2**63, "": 2**63}
 _GO_SCALARS: Final = {"boolean": "bool", "string": "string", "integer": "int64", "number": "float64"}
@@ -84,12 +85,16 @@ class _Conforming:
         return made
 
     def _fill_in(self, schema: Schema, made: Json) -> None:
+        kept, shown = kept_empties(schema.name), shown_nothings(schema.name)
         for key, field in schema.fields.items():
             if key in made:
                 continue
             default = field.default
-            if default is msgspec.UNSET:
-                if key in schema.required and (field.type == "array" or field.values is not None):
+            if field.name in _TIMES:
+                if key in shown:
+                    made[key] = None
+            elif default is msgspec.UNSET:
+                if key in kept and (field.type == "array" or (field.values is not None and not field.name)):
                     made[key] = None
             elif isinstance(default, dict):
                 if field.fields:

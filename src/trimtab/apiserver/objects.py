@@ -42,9 +42,8 @@ def in_order(kind: Kind, obj: Json) -> Json:
 
 def encode(kind: Kind, obj: Json, revision: int) -> bytes:
     """The bytes to store, as of a revision."""
-    made = in_order(kind, obj)
-    made["metadata"]["resourceVersion"] = str(revision)
-    return msgspec.json.encode(made)
+    metadata = {**obj["metadata"], "resourceVersion": str(revision)}
+    return msgspec.json.encode(in_order(kind, {**obj, "metadata": metadata}))
 
 
 def as_kind(kind: Kind, data: bytes) -> bytes:

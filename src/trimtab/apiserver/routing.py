@@ -52,14 +52,14 @@ def route(catalogue: Catalogue, method: str, path: str, *, watching: bool) -> Ta
     names = rest
     if version not in found.versions or not names:
         raise statuses.no_such_resource()
-    if names[0] == "watch":
-        watching = True
-        names = names[1:]
+    named = names[0] == "watch"  # the address of old: `/api/v1/watch/pods`
+    if named:
+        watching, names = True, names[1:]
     namespace, names = _namespace(names, group)
     kind = catalogue.find(group, version, names[0]) if names else None
     if kind is None or len(names) > 3:
         raise statuses.no_such_resource()
-    return _target(kind, method, namespace, names[1:], watching=watching)
+    return _target(kind, method, namespace, names[1:], watching=watching and (named or len(names) == 1))
 
 
 def _namespace(names: list[str], group: str) -> tuple[str, list[str]]:

@@ -37,6 +37,9 @@ class Strategy:
     def __init__(self, kind: Kind) -> None:
         self.has_status = "status" in kind.subresources
 
+    def fill(self, obj: Json) -> None:
+        """Fill in what a writer may leave out, as if they had written it."""
+
     def prepare_create(self, obj: Json) -> None:
         """Set what nobody but the server sets."""
         if self.has_status:
@@ -153,16 +156,12 @@ class _ConfigMaps(Strategy):
 
 
 class _Secrets(Strategy):
-    def prepare_create(self, obj: Json) -> None:
-        super().prepare_create(obj)
+    def fill(self, obj: Json) -> None:
         obj.setdefault("type", "Opaque")
-        _take_texts(obj)
-
-    def prepare_update(self, new: Json, old: Json) -> None:
-        super().prepare_update(new, old)
-        if not new.get("type"):
-            new["type"] = old.get("type", "Opaque")
-        _take_texts(new)
+        texts = cast("dict[str, str]", obj.pop("stringData", None) or {})
+        if texts:
+            coded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+            obj["data"] = {**(obj.get("data") or {}), **coded}
 
     def check_create(self, obj: Json) -> list[Cause]:
         return _check_data(obj, "data")
@@ -172,13 +171,6 @@ class _Secrets(Strategy):
         if new.get("type") != old.get("type"):
             found.append(causes.invalid("type", new.get("type"), "field is immutable"))
         return found + self.check_create(new)
-
-
-def _take_texts(obj: Json) -> None:
-    texts = cast("dict[str, str]", obj.pop("stringData", None) or {})
-    if texts:
-        coded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
-        obj["data"] = {**(obj.get("data") or {}), **coded}
 
 
 _MOST_DATA: Final = 1 << 20
@@ -206,14 +198,12 @@ class _Namespaces(Strategy):
         super().prepare_create(obj)
         obj["spec"] = {**(obj.get("spec") or {}), "finalizers": ["kubernetes"]}
         obj["status"] = {"phase": "Active"}
-        self._label(obj)
 
     def prepare_update(self, new: Json, old: Json) -> None:
         super().prepare_update(new, old)
         new["spec"] = old.get("spec", {})
-        self._label(new)
 
-    def _label(self, obj: Json) -> None:
+    def fill(self, obj: Json) -> None:
         metadata = obj["metadata"]
         metadata.pop("namespace", None)
         metadata["labels"] = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata.get("name", "")}
@@ -269,13 +259,14 @@ _CLASSES: Final[dict[str, type[Strategy]]] = {
 
 
 class _Definitions(_Generational):
+    def fill(self, obj: Json) -> None:
+        conditions.default_definition(obj)
+
     def prepare_create(self, obj: Json) -> None:
         super().prepare_create(obj)
-        conditions.default_definition(obj)
         conditions.prepare_create(obj)
 
     def prepare_update(self, new: Json, old: Json) -> None:
-        conditions.default_definition(new)
         super().prepare_update(new, old)
         conditions.prepare_update(new, old)
 

@@ -76,6 +76,7 @@ class Verbs:
         """Make an object that is always there."""
         kind = target.kind
         strategy = strategy_for(kind)
+        strategy.fill(obj)
         strategy.prepare_create(obj)
         obj["metadata"] |= {"uid": self._around.uid(), "creationTimestamp": self._around.stamp()}
         self._store.commit(kind.bucket, target.key, encode(kind, obj, self._store.revision + 1), expected=0)
@@ -124,7 +125,9 @@ class Verbs:
 
         def make(live: Json | None) -> Json:
             made = {**obj, "metadata": dict(metadata)}
-            if live is not None:
+            if live is None:
+                made["metadata"].pop("resourceVersion", None)
+            else:
                 check_uid(call, made, live)
             return made
 

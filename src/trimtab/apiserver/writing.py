@@ -97,6 +97,8 @@ class Writer:
         if call.target.namespace:
             made["namespace"] = call.target.namespace
         strategy = self.strategy(kind)
+        strategy.fill(obj)
+        self._note_fields(call, None, obj)
         wrong_generation = min(made.get("generation", 0), 0)
         strategy.prepare_create(obj)
         if wrong_generation:
@@ -106,7 +108,7 @@ class Writer:
             raise statuses.invalid(kind.kind, kind.group, made.get("name", ""), found)
         if self._admission is not None:
             await self._admission.validate(call, "CREATE", obj, None)
-        return self._commit_new(call, self._note_fields(call, None, obj))
+        return self._commit_new(call, obj)
 
     def _commit_new(self, call: Call, obj: Json) -> Json:
         kind, name = call.target.kind, obj["metadata"]["name"]
@@ -170,6 +172,8 @@ class Writer:
         if call.target.namespace:
             new["metadata"]["namespace"] = call.target.namespace
         strategy = self.strategy(kind)
+        strategy.fill(new)
+        self._note_fields(call, old, new)
         self._prepare(call, strategy, new, old)
         found = metadata.check(new["metadata"], strategy.name_rule, namespaced=kind.namespaced)
         changed = metadata.check_change(new["metadata"], old["metadata"])
@@ -181,7 +185,7 @@ class Writer:
         if self._admission is not None:
             await self._admission.validate(call, "UPDATE", new, old)
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-        new = in_order(kind, self._note_fields(call, old, in_order(kind, new)))
+        new = in_order(kind, keep_times(old, in_order(kind, new)))
         if self._goes(new, old):
             if not call.options.dry_run:
                 self._remove(kind, call.target.key, old, record.revision)
@@ -316,11 +320,10 @@ class Writer:
 
     # Inner parts
 
-    def _note_fields(self, call: Call, old: Json | None, new: Json) -> Json:
-        """The object with its books, which stay as they were where nothing else changed."""
+    def _note_fields(self, call: Call, old: Json | None, new: Json) -> None:
+        """Note who sets what: before the server sets what nobody else may, for that is nobody's."""
         if not call.applies:
             new["metadata"]["managedFields"] = fields_after(call, old, new, self._around.now())
-        return new if old is None else keep_times(old, new)
 
     def _commit(self, kind: Kind, key: str, obj: Json, *, expected: int) -> Json:
         revision = self._store.revision + 1

@@ -22,7 +22,12 @@ class GoField(NamedTuple):
     @property
     def drops_zero(self) -> bool:
         """It is left out where it is empty, since then it is as if nobody had set it."""
-        return "o" in self.flags and "p" not in self.flags
+        return ("o" in self.flags or "z" in self.flags) and "p" not in self.flags
+
+    @property
+    def shows_nothing(self) -> bool:
+        """It is there where nobody has set it, as null if it is a list, a map or a time."""
+        return "p" not in self.flags and "z" not in self.flags and not self.inline
 
     @property
     def inline(self) -> bool:
@@ -41,6 +46,18 @@ def _lines() -> Mapping[str, list[tuple[int, str, str]]]:
 def fields_of(definition: str) -> tuple[GoField, ...]:
     """The fields of a definition, such as `io.k8s.api.core.v1.PodSpec`; none where its type is not known."""
     return tuple(GoField(*each) for each in _lines().get(definition, ()))
+
+
+@cache
+def shown_nothings(definition: str) -> frozenset[str]:
+    """The fields of a definition that are there where nobody has set them."""
+    return frozenset(each.name for each in fields_of(definition) if each.shows_nothing)
+
+
+@cache
+def kept_empties(definition: str) -> frozenset[str]:
+    """The fields of a definition that are there even where they are empty."""
+    return frozenset(each.name for each in fields_of(definition) if not each.flags)
 
 
 @cache

@@ -24,7 +24,6 @@ SELF = DECLARED.read(SUBJECT["self"])
 # What differs, and why. ANTLR goes on after an error in the syntax, and tells more of them; we stop at the first.
 KNOWN = {
     r"'\u12'": "a string that is broken in the middle of an escape",
-    "in": "ANTLR goes on after an error",
     "google.protobuf.Timestamp{}": "messages of protobuf cannot be built; no schema has any",
     "{[1]: 1}": "a list as a key, in a map of constants",
     "self.labels.map(k, self.labels[k])": "the order in which Go walks through a map is random",

@@ -93,26 +93,68 @@ def test_checking_changes_nothing(schema: dict[str, Any], value: Any) -> None:
     assert same(obj, before)
 
 
-@given(VALUES)
-def test_any_schema_is_an_answer(value: Any) -> None:
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": {"type": "object", "default": value}},
-    }
-    definition: dict[str, Any] = {
-        "metadata": {"name": "things.x.dev"},
-        "spec": {
-            "group": "x.dev",
-            "scope": "Cluster",
-            "names": {"plural": "things", "kind": "Thing"},
-            "versions": [version],
+JUNK = st.recursive(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(["object", "array", "string", "integer", "odd", ""]),
+            "default": VALUES,
+            "enum": st.lists(SCALARS, max_size=2),
+            "example": VALUES,
+            "items": VALUES,
+            "additionalProperties": VALUES,
+            "required": st.lists(NAMES, max_size=2),
+            "maxItems": st.integers(-2, 5),
+            "x-kubernetes-list-type": st.sampled_from(["set", "map", "odd"]),
+            "x-kubernetes-list-map-keys": st.lists(NAMES, max_size=2),
+            "x-kubernetes-validations": st.just([{"rule": "self.a > 1 || has(self.b)", "fieldPath": ".a"}]),
+            "x-kubernetes-embedded-resource": st.booleans(),
         },
+    ),
+    lambda inner: st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(["object", "array"]),
+            "properties": st.dictionaries(NAMES, inner | st.none(), max_size=3),
+            "items": inner,
+            "additionalProperties": inner,
+            "allOf": st.lists(inner | st.none(), max_size=2),
+            "not": inner | st.none(),
+        },
+    ),
+    max_leaves=6,
+)
+
+
+def definition_with(schema: Any) -> dict[str, Any]:
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "things", "kind": "Thing"}
+    definition = {
+        "metadata": {"name": "things.x.dev"},
+        "spec": {"group": "x.dev", "scope": "Cluster", "names": names, "versions": [version]},
     }
     default_definition(definition)
     prepare_create(definition)
-    check_definition(definition)
+    return definition
+
+
+@settings(deadline=None, max_examples=300)
+@given(JUNK, VALUES)
+def test_any_schema_is_an_answer(schema: dict[str, Any], value: Any) -> None:
+    definition = definition_with(schema)
+    if not check_definition(definition):
+        version = compile_definition(definition).versions["v1"]
+        obj = {"metadata": {"name": "x"}, "spec": value}
+        version.prune(obj)
+        version.default(obj)
+        version.validate(obj)
+
+
+def test_a_schema_that_is_nested_too_deeply_is_refused() -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(2000):
+        schema = {"type": "object", "properties": {"a": schema}}
+    assert [cause.reason for cause in check_definition(definition_with(schema))] == ["FieldValueForbidden"]
 
 
 @given(st.text(".[]()@?*'\"\\abc=!<>:0123- ", max_size=20), VALUES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver.custom.equality import part
 
@@ -16,6 +16,8 @@ def default_definition(definition: Json) -> None:
     """Fill in, in place, what a definition that was written leaves out."""
     spec = part(definition, "spec")
     names = part(spec, "names")
+    for version in spec.get("versions") or ():
+        _tidy(part(part(version, "schema"), "openAPIV3Schema"))
     kind = names.get("kind") or ""
     if not names.get("singular") and kind:
         names["singular"] = kind.lower()
@@ -25,6 +27,26 @@ def default_definition(definition: Json) -> None:
     service = part(part(part(conversion, "webhook"), "clientConfig"), "service")
     if service and service.get("port") is None:
         service["port"] = 443
+
+
+def _tidy(root: Json) -> None:
+    """Read nulls in a schema, in place, as nothing: a field that is null is one of which nothing is said."""
+    todo: list[Json] = [root]
+    while todo:
+        schema = todo.pop()
+        for name in [name for name, value in schema.items() if value is None and name != "default"]:
+            del schema[name]
+        for name in ("properties", "patternProperties", "definitions"):
+            fields = part(schema, name)
+            for field in [field for field, value in fields.items() if value is None]:
+                fields[field] = {}
+            todo.extend(cast("Json", value) for value in fields.values() if isinstance(value, dict))
+        for name in ("allOf", "anyOf", "oneOf"):
+            given = schema.get(name)
+            if isinstance(given, list):
+                schema[name] = [{} if each is None else each for each in cast("list[Any]", given)]
+                todo.extend(cast("Json", each) for each in schema[name] if isinstance(each, dict))
+        todo.extend(each for name in ("items", "additionalProperties", "not") if (each := part(schema, name)))
 
 
 def prepare_create(definition: Json) -> None:

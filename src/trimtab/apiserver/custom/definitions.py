@@ -32,6 +32,13 @@ _APPROVAL: Final = "api-approved.kubernetes.io"
 
 def check_definition(definition: Json) -> list[Cause]:
     """What is wrong with a new definition; of its metadata, the name is looked at."""
+    try:
+        return _check(definition)
+    except RecursionError:
+        return [causes.forbidden("spec.versions", "the schema is nested too deeply")]
+
+
+def _check(definition: Json) -> list[Cause]:
     spec: Json = definition.get("spec") or {}
     names: Json = spec.get("names") or {}
     faults: list[Cause] = []

@@ -164,13 +164,14 @@ def _incomplete(values: Json, schema: Json | None, at: str, path: str) -> list[C
     return faults
 
 
-def _nested_incomplete(nested: Json, schema: Json | None, at: str, path: str) -> list[Cause]:
-    if schema is None:
+def _nested_incomplete(nested: Json, schema: Any, at: str, path: str) -> list[Cause]:
+    if not isinstance(schema, dict):
         return [causes.required(at, f"because it is defined in {path}")]
-    faults = _incomplete(nested, schema, at, path)
+    known = cast("Json", schema)
+    faults = _incomplete(nested, known, at, path)
     if isinstance(nested.get("items"), dict):
-        faults += _nested_incomplete(nested["items"], schema.get("items"), f"{at}.items", f"{path}.items")
-    specified: dict[str, Json] = schema.get("properties") or {}
+        faults += _nested_incomplete(nested["items"], known.get("items"), f"{at}.items", f"{path}.items")
+    specified: dict[str, Json] = known.get("properties") or {}
     for name, field in part(nested, "properties").items():
         where, inside = f"{at}.properties[{name}]", f"{path}.properties[{name}]"
         faults += _nested_incomplete(field, specified.get(name), where, inside)

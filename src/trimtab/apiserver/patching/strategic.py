@@ -25,6 +25,7 @@ from trimtab.apiserver.patching.strategiclists import (
     merge_items,
     merge_values,
     of_objects,
+    order_left,
     without_directives,
 )
 from trimtab.apiserver.patching.values import Json, is_list, is_map
@@ -142,7 +143,10 @@ def _set_order(key: str, merged: Json, patch: Json, schema: Schema) -> None:
         items = _merge_lists(original, changes, below, deletes=False)
     if not original and not changes:
         raise Unexplained("no elements in any of the given slices")
-    merged[field] = in_order(items, order, original or [], below.merge_key)
+    had: list[Any] = original or []
+    if below.merge_key and _strategy(below) == "merge":
+        had = order_left(had, changes or [], below.merge_key)
+    merged[field] = in_order(items, order, had, below.merge_key)
 
 
 def _named(key: str, prefix: str, fault: str) -> str:

@@ -94,15 +94,30 @@ def check_order(patch: list[Any], order: list[Any], key: str) -> None:
         for item in patch:
             if not is_map(item):
                 raise bad_type("map[string]interface {}", item)
-        plain = [item for item in patch if DIRECTIVE not in item]
-    at = 0
-    for wanted in order:
-        if at < len(plain) and _same(_value(plain[at], key), _value(wanted, key)):
+        plain = [item for item in patch if item.get(DIRECTIVE) != "delete"]
+    at = place = 0
+    while at < len(plain) and place < len(order):
+        # Other directives are passed over too, but for those that come after all that the order names.
+        if is_map(plain[at]) and DIRECTIVE in plain[at]:
             at += 1
+            continue
+        at += _same(_value(plain[at], key), _value(order[place], key))
+        place += 1
     if at < len(plain):
         raise Unexplained(
             f"The order in patch list:\n{go_text(patch)}\n doesn't match $setElementOrder list:\n{go_text(order)}\n"
         )
+
+
+def order_left(original: list[Json], patch: list[Json], key: str) -> list[Json]:
+    """The order that a live list leaves behind: what is new takes the place of what was deleted, as in Go's slices."""
+    if not all(map(is_map, [*original, *patch])):
+        return original
+    gone = [item[key] for item in patch if item.get(DIRECTIVE) == "delete" and key in item]
+    left = [item for item in original if not any(_same(item.get(key), value) for value in gone)]
+    replaced = any(item.get(DIRECTIVE) == "replace" for item in patch)
+    new = [] if replaced else [item for item in patch if DIRECTIVE not in item and _find(left, key, item.get(key)) < 0]
+    return [*left, *new][: len(original)]
 
 
 def in_order(items: list[Any], order: list[Any], original: list[Any], key: str) -> list[Any]:

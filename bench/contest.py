@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
 async def _measure(options: argparse.Namespace, kubeconfig: str) -> tuple[list[Section], Machine]:
     options.output.mkdir(parents=True, exist_ok=True)
     contest = _CONTESTS[options.contest]
-    if not contest.NEEDS_SERVER:
+    if not contest.needs_server(options):
         machine = look_around()
         return await _sections(options, Place("", "", options.output)), machine
     machine = look_around(await loading.server_version(kubeconfig))
@@ -72,7 +72,7 @@ async def _sections(options: argparse.Namespace, place: Place) -> list[Section]:
 @contextmanager
 def _server(options: argparse.Namespace) -> Iterator[str]:
     """Give the kubeconfig of the server to use: the one that is named, or one of a control plane of our own."""
-    if options.kubeconfig or not _CONTESTS[options.contest].NEEDS_SERVER:
+    if options.kubeconfig or not _CONTESTS[options.contest].needs_server(options):
         yield options.kubeconfig or ""
         return
     with ControlPlane(announce=_say) as plane:

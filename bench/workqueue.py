@@ -11,7 +11,6 @@ from bench.population import Made
 from bench.processes import one_cost
 
 HELP = "work queues: add, get, done"
-NEEDS_SERVER = False
 
 _REACHES = (Reach("", 3.0),)
 
@@ -20,6 +19,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what can be asked for."""
     parser.add_argument("--keys", type=int, default=1_000_000, help="keys to work on (%(default)s)")
     parser.add_argument("--waiting", type=int, default=10_000, help="keys in a backlog (%(default)s)")
+
+
+def needs_server(_: argparse.Namespace) -> bool:
+    """Say whether a server has to be there."""
+    return False
 
 
 def population(_options: argparse.Namespace) -> list[Iterable[Made]]:

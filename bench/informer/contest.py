@@ -14,7 +14,6 @@ from bench.place import Place
 from bench.population import Made, config_maps, large, pods
 
 HELP = "informers: sync, memory, events, reads"
-NEEDS_SERVER = True
 PARTS = ("pods", "configmaps", "reads", "memory")
 
 _PROTOBUF, _DYNAMIC = "client-go protobuf", "client-go dynamic"
@@ -47,6 +46,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--held", type=int, nargs="+", default=scaling.COUNTS, metavar="N", help="objects to hold")
     parser.add_argument("--parts", default=",".join(PARTS), help="what to measure, comma between (%(default)s)")
+
+
+def needs_server(options: argparse.Namespace) -> bool:
+    """Say whether a server has to be there: not for what is made in memory."""
+    return _parts(options) != ["memory"]
 
 
 def population(options: argparse.Namespace) -> list[Iterable[Made]]:

@@ -25,8 +25,7 @@ _DECAYED: Final = 1.3  # times what its own samples took: a dictionary that no l
 _OUTGROWN: Final = 1.25  # times as large as what it would be compared with: there is more to be shared by then
 _LIVE: Final = 3  # families that are ready to be compared with: each takes 80 KB, once for either way
 _LATELY: Final = 8  # families that were met last: the next of them is worth making its family ready
-_FRESH: Final = 32  # objects that are kept as they came besides, for those who read them next
-_FRESH_BYTES: Final = 32 << 10  # which may not be larger than that
+_MAGIC: Final = b"\x28\xb5\x2f\xfd"  # zstandard's: no JSON begins so
 
 
 class Codec(Protocol):
@@ -45,41 +44,25 @@ class _Plain:
 PLAIN: Final[Codec] = _Plain()
 
 
-class _Fresh:
-    """What was packed last, as it was: it is read next, by those who hear that it came."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[int, tuple[bytes, bytes]] = OrderedDict()
-
-    def keep(self, packed: bytes, data: bytes) -> None:
-        if len(data) <= _FRESH_BYTES:
-            self._kept[id(packed)] = packed, data  # which holds it, so that no other object can have its id
-            if len(self._kept) > _FRESH:
-                self._kept.popitem(last=False)
-
-    def find(self, packed: bytes) -> bytes | None:
-        kept = self._kept.get(id(packed))
-        return kept[1] if kept else None
+def is_packed(data: bytes) -> bool:
+    """Whether it takes a codec to read it."""
+    return data.startswith(_MAGIC)
 
 
 class _Dictionary:
     """zstandard with a dictionary. It lives as long as something that was packed with it."""
 
-    def __init__(self, samples: list[bytes], fresh: _Fresh) -> None:
+    def __init__(self, samples: list[bytes]) -> None:
         size = min(_LARGEST_DICTIONARY, sum(map(len, samples)) // 4)
         # With k and d given training takes 10 ms; left to find them, zstandard takes a second.
         trained = zstandard.train_dictionary(size, [*samples], k=1024, d=8)
         # No size of a source here: with one, the tables of the dictionary would not fit a larger source.
         trained.precompute_compress(level=1)  # pyright: ignore[reportUnknownMemberType]
-        self._fresh = fresh
-        self._decompress = zstandard.ZstdDecompressor(dict_data=trained).decompress
+        self.unpack = zstandard.ZstdDecompressor(dict_data=trained).decompress
         self.compress = zstandard.ZstdCompressor(
             level=1, dict_data=trained, write_checksum=False, write_dict_id=False
         ).compress
         self.expected = sum(len(self.compress(sample)) for sample in samples) / sum(map(len, samples))
-
-    def unpack(self, data: bytes) -> bytes:
-        return self._fresh.find(data) or self._decompress(data)
 
 
 class Family:
@@ -105,7 +88,7 @@ class Family:
 
     def unpack(self, data: bytes) -> bytes:
         """The bytes as they were."""
-        return self._live.fresh.find(data) or self._live.decompress_for(self)(data)
+        return self._live.decompress_for(self)(data)
 
 
 class Siblings:
@@ -124,7 +107,6 @@ class _Live:
     """The families that were met last, with what it takes to pack and to unpack their members."""
 
     def __init__(self) -> None:
-        self.fresh = _Fresh()
         self._lately: OrderedDict[Family, None] = OrderedDict()
         self._compress: OrderedDict[Family, Callable[[bytes], bytes]] = OrderedDict()
         self._decompress: OrderedDict[Family, Callable[[bytes], bytes]] = OrderedDict()
@@ -208,7 +190,7 @@ class Packer:
             return packed, codec
         if not self._live.meet(family) and self._dictionary is not None:
             return self._pack_alone(data)  # it comes alone, and making its family ready takes five times as long
-        return self._smaller(data, _exactly(family.pack(data)), family)
+        return _smaller(data, _exactly(family.pack(data)), family)
 
     def _pack_alone(self, data: bytes) -> tuple[bytes, Codec]:
         self._seen += 1
@@ -222,13 +204,7 @@ class Packer:
         self._bytes_out += len(packed)
         if self._seen >= self._window:
             self._judge(dictionary)
-        return self._smaller(data, packed, dictionary)
-
-    def _smaller(self, data: bytes, packed: bytes, codec: Codec) -> tuple[bytes, Codec]:
-        if len(packed) >= len(data):
-            return data, PLAIN
-        self._live.fresh.keep(packed, data)
-        return packed, codec
+        return _smaller(data, packed, dictionary)
 
     def _sample(self, data: bytes) -> None:
         self._samples.append(data)
@@ -236,7 +212,7 @@ class Packer:
         if len(self._samples) < _SAMPLES or self._sampled < _SAMPLED_BYTES:
             return
         try:
-            dictionary = _Dictionary(self._samples, self._live.fresh)
+            dictionary = _Dictionary(self._samples)
         except zstandard.ZstdError:  # the samples have too little in common
             dictionary = None
         if dictionary is not None and dictionary.expected < 1:
@@ -255,6 +231,10 @@ class Packer:
 
     def _start_window(self) -> None:
         self._seen = self._bytes_in = self._bytes_out = 0
+
+
+def _smaller(data: bytes, packed: bytes, codec: Codec) -> tuple[bytes, Codec]:
+    return (packed, codec) if len(packed) < len(data) else (data, PLAIN)
 
 
 def _exactly(packed: bytes) -> bytes:

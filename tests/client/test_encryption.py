@@ -3,13 +3,15 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from trimtab.client.config.model import Config
 from trimtab.client.config.tls import TLS
+from trimtab.client.encryption import Encryption
 from trimtab.client.http import HttpTransport
 from trimtab.client.request import Request
 from trimtab.client.transport import Broken, Unreachable, Untrusted
@@ -165,3 +167,77 @@ async def test_a_server_of_another_authority_is_not_trusted_and_is_told_so(conte
         with pytest.raises(Untrusted, match="its certificate is not trusted"):
             await transport.send(GET)
     assert asked == []
+
+
+class _Asked:
+    """TLS that has to answer what it read, as to a new key; asyncio's own cannot be told to ask for that."""
+
+    def __init__(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
+
+    def do_handshake(self) -> None:
+        """Is done."""
+
+    def pending(self) -> int:
+        return 0
+
+    def read(self, count: int, into: memoryview) -> int:
+        data = self._incoming.read(count)
+        into[: len(data)] = data
+        self._outgoing.write(b"answer to " + data)
+        return len(data)
+
+    @classmethod
+    def wrap_bio(cls, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, server_hostname: str) -> "_Asked":
+        assert server_hostname == "example"
+        return cls(incoming, outgoing)
+
+
+class _Heard(asyncio.Protocol):
+    def __init__(self) -> None:
+        self.data: list[bytes] = []
+
+    def data_received(self, data: bytes | memoryview) -> None:
+        self.data.append(bytes(data))
+
+
+class _Wire(asyncio.Transport):
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[bytes] = []
+
+    def write(self, data: Any) -> None:
+        self.sent.append(bytes(data))
+
+
+async def test_what_tls_has_to_answer_goes_out_at_once() -> None:
+    heard, wire = _Heard(), _Wire()
+    encryption = Encryption(heard, cast("ssl.SSLContext", _Asked), "example")
+    encryption.connection_made(wire)
+    encryption.data_received(b"ask")
+    assert heard.data == [b"ask"]
+    assert wire.sent == [b"answer to ask"]
+
+
+async def test_what_came_in_several_records_is_delivered_as_one(
+    authority: CertificateAuthority, context: ssl.SSLContext
+) -> None:
+    """Each delivery goes through the parser of HTTP and wakes who reads: that costs more than to read a record."""
+    heard, wire = _Heard(), _Wire()
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    server = context.wrap_bio(incoming, outgoing, server_side=True)
+    trusting = ssl.create_default_context(cadata=authority.certificate.decode())
+    encryption = Encryption(heard, trusting, "127.0.0.1")
+    encryption.connection_made(wire)
+    while not encryption.ready.done():
+        incoming.write(b"".join(wire.sent))
+        wire.sent.clear()
+        with suppress(ssl.SSLWantReadError):
+            server.do_handshake()
+        encryption.data_received(outgoing.read())
+    incoming.write(b"".join(wire.sent))
+    server.do_handshake()
+    for record in (b"one ", b"two ", b"three"):
+        server.write(record)
+    encryption.data_received(outgoing.read())
+    assert heard.data == [b"one two three"]

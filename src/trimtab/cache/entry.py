@@ -6,13 +6,14 @@ import sys
 from typing import Any, Final, Generic, TypeVar, cast
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from trimtab.errors import TrimtabError
 from trimtab.kube.base import Struct
 from trimtab.kube.frozen import FrozenDict, frozen
 from trimtab.kube.meta.v1 import ObjectMeta, OwnerReference
 from trimtab.kube.wire import K, decode
-from trimtab.packing import Codec, Siblings
+from trimtab.packing import Codec, Siblings, is_packed
 
 NOTHING: Final = (b"", b"null", b"{}", b"[]")
 """How JSON says that there are none."""
@@ -55,7 +56,7 @@ class _Metadata(Struct):
 class Cached(msgspec.Struct, Generic[K], frozen=True, eq=False, gc=False):
     """One object at one resource version: packed bytes, and of its metadata what the machinery needs at hand.
 
-    It never changes: a newer version of the object is another `Cached`. `read` decodes it.
+    It never changes, but for how it is packed: a newer version of the object is another `Cached`. `read` decodes it.
     """
 
     key: str
@@ -90,7 +91,13 @@ class Cached(msgspec.Struct, Generic[K], frozen=True, eq=False, gc=False):
 
     def json(self) -> bytes:
         """The object as JSON."""
-        return self.codec.unpack(self.data)
+        data = self.data  # first: `repack` sets it last, and readers may be in threads
+        return self.codec.unpack(data) if is_packed(data) else data
+
+    def repack(self, data: bytes, codec: Codec) -> None:
+        """Keep the same JSON in another way. What it was kept in so far has to be plain."""
+        force_setattr(self, "codec", codec)
+        force_setattr(self, "data", data)
 
     def read(self) -> K:
         """The object. It cannot be changed, and `copy.deepcopy` makes a copy that can.

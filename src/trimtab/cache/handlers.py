@@ -105,27 +105,28 @@ class Handler(Generic[K]):
         for change in changes:
             if self._stopped:
                 return
-            await self._tell(change, initial)
+            try:
+                said = self._call(change, initial)
+                if said is not None and inspect.isawaitable(said):
+                    await said
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():
+                    raise
+                self._failed(change)  # something that it waited for was cancelled
+            except Exception:  # noqa: BLE001  # a user's function: it may raise anything
+                self._failed(change)
+            finally:
+                self._told(initial)
             if self.told % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
 
-    async def _tell(self, change: Change[K], initial: bool) -> None:
-        try:
-            said = self._call(change, initial)
-            if said is not None and inspect.isawaitable(said):
-                await said
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise
-            self._failed(change)  # something that it waited for was cancelled
-        except Exception:  # noqa: BLE001  # a user's function: it may raise anything
-            self._failed(change)
-        finally:
-            self.told += 1
-            if not self._stopped:
-                self.backlog -= 1
-                self._initial -= initial
+    def _told(self, initial: bool) -> None:
+        self.told += 1
+        if not self._stopped:
+            self.backlog -= 1
+            if initial:
+                self._initial -= 1
                 if not self._initial:
                     self._told_initial.set()
 

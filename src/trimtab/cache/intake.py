@@ -9,10 +9,11 @@ import msgspec
 
 from trimtab.cache.entry import Cached
 from trimtab.cache.indexes import Indexer
+from trimtab.cache.latest import Latest
 from trimtab.errors import TrimtabError
 from trimtab.kube.kinds import Resource
 from trimtab.kube.wire import K
-from trimtab.packing import Packer
+from trimtab.packing import PLAIN, Packer
 
 Transform: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 """Changes the JSON of an object before it is kept. What it returns it must leave as it is the second time."""
@@ -21,6 +22,7 @@ _MANAGED = b'"managedFields":'
 _NONE = msgspec.Raw(b"")
 _TYPE_FIRST = b'{"type":"'
 _BEFORE_OBJECT = tuple(f'{{"type":"{kind}","object":'.encode() for kind in ("ADDED", "MODIFIED", "DELETED"))
+_COMMA = ord(",")
 Known: TypeAlias = Callable[[str], Cached[K] | None]
 """Finds what is kept under a key."""
 
@@ -77,6 +79,7 @@ class Intake(Generic[K]):
         self._before_metadata = tuple(f'{{{",".join((*order, ""))}"metadata":{{'.encode() for order in orders)
         self._indexer = indexer
         self._packer = packer
+        self._latest: Latest[K] = Latest(packer)
         self._transform = transform
         self._transform_tried = False
 
@@ -87,20 +90,32 @@ class Intake(Generic[K]):
         return _decode_type(line).type
 
     def from_line(self, line: bytes, known: Known[K] | None = None) -> Cached[K]:
-        """The entry for the object in a line of a watch; the one that is known where it is the same version."""
-        for before in _BEFORE_OBJECT:
-            if line.startswith(before):
-                try:
-                    return self.from_item(line[len(before) : -1], known)
-                except msgspec.ValidationError:
-                    raise
-                except msgspec.DecodeError:
-                    break
-        return self.from_item(bytes(_decode_object(line).object), known)  # somebody writes it in another way
+        """The entry for the object in a line of a watch; the one that is known where it is the same version.
+
+        Where nobody asks what is known it is a change, which is read by those who hear of it, and packed later.
+        """
+        if line.startswith(_BEFORE_OBJECT):
+            start = line.find(b":", len(_TYPE_FIRST)) + 1
+            try:
+                return self._take(line, start, len(line) - 1, known, later=known is None)
+            except msgspec.ValidationError:
+                raise
+            except msgspec.DecodeError:
+                pass  # something follows the object
+        data = bytes(_decode_object(line).object)  # somebody writes it in another way
+        return self._take(data, 0, len(data), known, later=known is None)
 
     def from_item(self, data: bytes, known: Known[K] | None = None) -> Cached[K]:
         """The entry for an item of a list; the one that is known where it is the same version."""
-        item = _decode_item(data)
+        return self._take(data, 0, len(data), known, later=False)
+
+    def from_answer(self, body: bytes) -> Cached[K]:
+        """The entry for an object that was answered to a write: whole, also where only metadata is kept."""
+        return self._keep(_decode_item(body).metadata, body, 0, len(body), later=True)
+
+    def _take(self, text: bytes, start: int, end: int, known: Known[K] | None, *, later: bool) -> Cached[K]:
+        """The entry for the object that stands there in a text; a copy of it would cost as much as to read it."""
+        item = _decode_item(memoryview(text)[start:end])
         if item.kind != self._kind_name or item.api_version != self._api_version:
             self._check(item)
         metadata = item.metadata
@@ -108,23 +123,22 @@ class Intake(Generic[K]):
             same = old.resource_version == metadata.resource_version and old.uid == metadata.uid
             if same:
                 return old
-        return self._keep(metadata, data)
+        return self._keep(metadata, text, start, end, later=later)
 
-    def from_answer(self, body: bytes) -> Cached[K]:
-        """The entry for an object that was answered to a write: whole, also where only metadata is kept."""
-        return self._keep(_decode_item(body).metadata, body)
-
-    def _keep(self, metadata: _Metadata, data: bytes) -> Cached[K]:
-        if managed := bytes(metadata.managed_fields):
-            data = _without_managed_fields(data, managed, metadata_first=data.startswith(self._before_metadata))
+    def _keep(self, metadata: _Metadata, text: bytes, start: int, end: int, *, later: bool) -> Cached[K]:
+        if metadata.managed_fields is _NONE:
+            data = text[start:end]
+        else:
+            first = text.startswith(self._before_metadata, start)
+            data = _without_managed_fields(text, start, end, metadata.managed_fields, metadata_first=first)
         if self._transform is not None:
             data = self._transformed(data)
             metadata = _decode_item(data).metadata
         if not metadata.name or not metadata.resource_version:
             raise msgspec.ValidationError("it has no name or no resource version")
         owner = self._indexer.owners.intern(bytes(metadata.owner_references))
-        packed, codec = self._packer.pack(data, owner.siblings if owner else None)
-        return Cached(
+        packed, codec = (data, PLAIN) if later else self._packer.pack(data, owner.siblings if owner else None)
+        entry = Cached(
             _key(metadata),
             metadata.resource_version,
             metadata.uid,
@@ -135,6 +149,9 @@ class Intake(Generic[K]):
             codec,
             self._kind,
         )
+        if later:
+            self._latest.add(entry)
+        return entry
 
     def _check(self, item: _Item) -> None:
         """Items of a list of a built-in kind do not say what they are; what says something else is refused."""
@@ -163,23 +180,24 @@ def _key(metadata: _Metadata) -> str:
     return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 
 
-def _without_managed_fields(data: bytes, value: bytes, *, metadata_first: bool) -> bytes:
-    """The object without its managedFields, which are half of it and of no use to a reader.
+def _without_managed_fields(text: bytes, start: int, end: int, value: msgspec.Raw, *, metadata_first: bool) -> bytes:
+    """The object that stands there without its managedFields, which are half of it and of no use to a reader.
 
     Cut out instead of decoded and encoded, where metadata is the first object in it, as API servers write it: then the
     name of the field, in quotes and with a colon, stands there for the first time. Not in a string, for quotes in
     strings are escaped; not as a label or an annotation, for behind it has to be the very value that was decoded, and
     theirs are strings.
     """
-    name = data.find(_MANAGED) if metadata_first else -1
-    start = name + len(_MANAGED)
-    end = start + len(value)
-    if name > 0 and data[start:end] == value:
-        if data[name - 1] == ord(","):
-            return data[: name - 1] + data[end:]
-        if data[end] == ord(","):
-            return data[:name] + data[end + 1 :]
-    obj = msgspec.json.decode(data)
+    name = text.find(_MANAGED, start, end) if metadata_first else -1
+    begin = name + len(_MANAGED)
+    if name > 0 and text.startswith(value, begin):  # pyright: ignore[reportArgumentType]  # a Raw is a buffer
+        after = begin + len(memoryview(value))  # pyright: ignore[reportArgumentType]  # so it is
+        whole = memoryview(text)
+        if text[name - 1] == _COMMA:
+            return b"".join((whole[start : name - 1], whole[after:end]))
+        if text[after] == _COMMA:
+            return b"".join((whole[start:name], whole[after + 1 : end]))
+    obj = msgspec.json.decode(memoryview(text)[start:end])
     obj["metadata"].pop("managedFields", None)
     return msgspec.json.encode(obj)
 

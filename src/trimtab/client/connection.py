@@ -199,7 +199,7 @@ class Connection(asyncio.Protocol):
         """It is open."""
         self._transport = cast("asyncio.Transport", transport)
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, data: bytes | memoryview) -> None:
         """Something came."""
         self.answered = True
         try:

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import cast
+from collections.abc import Callable
+from typing import Protocol, cast
 
 _RECORD = 16 << 10  # bytes: TLS has no larger ones, and a read gives one
 _PART = 32 << 10  # bytes given to OpenSSL at a time: it keeps room for the most that it ever was given
+
+
+class Inner(Protocol):
+    """Who speaks through it: asyncio's protocol, but it has to be done with the data when it returns."""
+
+    def connection_made(self, transport: asyncio.BaseTransport, /) -> None:
+        """It is open."""
+
+    def data_received(self, data: memoryview, /) -> None:
+        """Something came."""
+
+    def connection_lost(self, exc: Exception | None, /) -> None:
+        """It is closed."""
 
 
 class Encryption(asyncio.Protocol):
@@ -18,12 +32,13 @@ class Encryption(asyncio.Protocol):
     megabyte waits: then what comes in many small pieces can be read together, which leaves 16.
     """
 
-    def __init__(self, inner: asyncio.Protocol, context: ssl.SSLContext, server_name: str | None) -> None:
+    def __init__(self, inner: Inner, context: ssl.SSLContext, server_name: str | None) -> None:
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._inner = inner
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=server_name)
+        self._plain = memoryview(bytearray(_PART + _RECORD))  # what was read, until it is delivered
         self._transport: asyncio.Transport | None = None
         self._established = False
         self._ended = False  # the other side said that nothing more will come
@@ -95,18 +110,30 @@ class Encryption(asyncio.Protocol):
         return True
 
     def _read(self) -> None:
-        read, deliver = self._tls.read, self._inner.data_received
+        """Deliver what can be read by now: as a whole, for each delivery costs more than to read a record."""
+        read = cast("Callable[[int, memoryview], int]", self._tls.read)  # bytes are what it gives without a buffer
+        plain, size = self._plain, 0
+        ended, problem = False, None
         try:
-            while data := read(_RECORD):
-                deliver(data)
+            while count := read(_RECORD, plain[size:]):
+                size += count
                 if not self._incoming.pending and not self._tls.pending():
-                    self._flush()
-                    return  # cheaper than to be told so by an exception
+                    break  # cheaper than to be told so by an exception
+                if size > _PART:
+                    self._inner.data_received(plain[:size])
+                    size = 0
+            else:
+                ended = True
         except ssl.SSLWantReadError:
-            self._flush()  # an answer to a new key, for one
+            pass
         except ssl.SSLError as error:
-            self._fail(error)
-        else:
+            problem = error
+        if size:
+            self._inner.data_received(plain[:size])
+        self._flush()  # an answer to a new key, for one
+        if problem is not None:
+            self._fail(problem)
+        elif ended:
             self._ended = True
             self.abort()
 

@@ -8,7 +8,7 @@ import pytest
 
 from trimtab.apiserver.server import Server
 from trimtab.cache import Informers
-from trimtab.client import AlreadyExists, Client, Conflict, Expired, Invalid, NotFound
+from trimtab.client import AlreadyExists, Client, Conflict, Expired, Invalid, MergePatch, NotFound
 from trimtab.kube import dynamic
 from trimtab.kube.apps.v1 import Deployment
 from trimtab.kube.core.v1 import ConfigMap, Namespace, Pod
@@ -83,3 +83,16 @@ async def test_built_in_kinds_are_there(client: Client) -> None:
     assert names >= {"default", "kube-system"}
     assert list(await client.list(Pod)) == []
     assert list(await client.list(Deployment)) == []
+
+
+async def test_events_are_the_same_under_both_their_names(client: Client) -> None:
+    new, old = dynamic("events.k8s.io/v1", "Event"), dynamic("v1", "Event")
+    about = {"kind": "Pod", "namespace": "default", "name": "web"}
+    event = {"metadata": {"name": "e"}, "regarding": about, "note": "it ran", "reason": "Ran", "type": "Normal"}
+    times = {"eventTime": "2026-01-01T00:00:00.000000Z", "action": "Run", "reportingController": "me"}
+    await client.create(new({**event, **times, "reportingInstance": "me-1"}))
+    (seen,) = await client.list(old, fields="involvedObject.name=web")
+    assert (seen["message"], seen["reportingComponent"], seen["involvedObject"]) == ("it ran", "me", about)
+    await client.patch(old, "e", MergePatch({"message": "it ran again", "count": 2}))
+    again = await client.get(new, "e")
+    assert (again["note"], again["deprecatedCount"], "message" in again.to_wire()) == ("it ran again", 2, False)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import http.client
 import ssl
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 
 import pytest
 from tests.parity.masking import Mask
-from tests.parity.playing import Answer, Script, play
+from tests.parity.playing import Answer, Script, Send, play
 from tests.parity.scripts import AREAS
 
 from trimtab.apiserver.messages import Request, Response
@@ -41,21 +43,27 @@ EQUAL = frozenset(
 CHOSEN = [(area, script) for area, scripts in AREAS.items() for script in scripts if f"{area}/{script.name}" in EQUAL]
 
 
-def ask_real(plane: ControlPlane):
+@contextmanager
+def asking_real(plane: ControlPlane) -> Generator[Send]:
     tls = ssl.create_default_context(cadata=plane.authority.certificate.decode())
     connection = http.client.HTTPSConnection(plane.url.removeprefix("https://"), context=tls, timeout=60)
     token = plane.token("token-admin")
 
-    def send(method: str, path: str, body: bytes | None, headers: dict[str, str]):
+    def send(
+        method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, list[tuple[str, str]], bytes]:
         connection.request(method, path, body, {"Authorization": f"Bearer {token}", **headers})
         answer = connection.getresponse()
         return answer.status, answer.getheaders(), answer.read()
 
-    return send
+    with closing(connection):
+        yield send
 
 
-def ask_ours(server: Server):
-    async def ask(method: str, path: str, body: bytes | None, headers: dict[str, str]):
+def ask_ours(server: Server) -> Send:
+    async def ask(
+        method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, list[tuple[str, str]], bytes]:
         path, _, query = path.partition("?")
         named = {name.lower(): value for name, value in headers.items()}
         answer = await server.handle(Request(method, path, query, named, body or b"", ADMIN))
@@ -67,13 +75,15 @@ def ask_ours(server: Server):
             pieces += piece
         return answer.status, told, pieces
 
-    def send(method: str, path: str, body: bytes | None, headers: dict[str, str]):
+    def send(
+        method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, list[tuple[str, str]], bytes]:
         return asyncio.run(ask(method, path, body, headers))
 
     return send
 
 
-def played(script: Script, send, namespace: str) -> list[dict[str, object]]:
+def played(script: Script, send: Send, namespace: str) -> list[dict[str, object]]:
     send("POST", "/api/v1/namespaces", b'{"metadata":{"name":"%b"}}' % namespace.encode(), {})
     answers: list[Answer] = play(script, send, namespace)
     mask = Mask(namespace, answers)
@@ -83,7 +93,8 @@ def played(script: Script, send, namespace: str) -> list[dict[str, object]]:
 @pytest.mark.parametrize(("area", "script"), CHOSEN, ids=[f"{area}-{script.name}" for area, script in CHOSEN])
 def test_both_servers_answer_alike(control_plane: ControlPlane, real_namespace: str, area: str, script: Script) -> None:
     namespace = f"{real_namespace}-p"
-    theirs = played(script, ask_real(control_plane), namespace)
+    with asking_real(control_plane) as send:
+        theirs = played(script, send, namespace)
     ours = played(script, ask_ours(Server()), namespace)
     for number, (step, one, other) in enumerate(zip(script.steps, ours, theirs, strict=True)):
         assert one == other, f"{area}/{script.name}, step {number}: {step.method} {step.path}"

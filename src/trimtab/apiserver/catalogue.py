@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from trimtab.apiserver.conversion import CONVERSIONS, Conversion
 from trimtab.apiserver.custom.definition import Definition, Version
 from trimtab.apiserver.facts import Facts, ResourceFacts, Schema
 
@@ -42,6 +43,7 @@ class Kind:
     list_kind: str = ""
     schema: Schema | None = None
     facts: ResourceFacts | None = None  # of a built-in kind
+    conversion: Conversion | None = None  # where it is stored in another form than its own
     custom: Version | None = None  # of a custom one
     definition: Definition | None = None
     header: bytes = b""  # how the JSON of each object begins
@@ -59,6 +61,8 @@ class Kind:
     @property
     def bucket(self) -> str:
         """Where its objects are stored, in whatever version they are asked for."""
+        if self.conversion is not None:
+            return self.conversion.bucket
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
@@ -67,7 +71,7 @@ class Kind:
         return self.facts is not None
 
     def __str__(self) -> str:
-        return self.bucket
+        return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
 @dataclass(slots=True)
@@ -157,4 +161,5 @@ def _kind(facts: Facts, group: str, version: str, told: ResourceFacts) -> Kind:
         storage_version_hash=told.storage_version_hash,
         schema=facts.schema(group, version, told.kind),
         facts=told,
+        conversion=CONVERSIONS.get(f"{group}/{version}/{told.name}"),
     )

@@ -40,14 +40,27 @@ def in_order(kind: Kind, obj: Json) -> Json:
     return {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": tidy(obj["metadata"]), **rest}
 
 
+def load(kind: Kind, data: bytes) -> Json:
+    """A stored object, in the form of its kind."""
+    obj = decode(data)
+    if kind.conversion is not None:
+        obj = kind.conversion.read(obj)
+    obj["kind"], obj["apiVersion"] = kind.kind, kind.api_version
+    return obj
+
+
 def encode(kind: Kind, obj: Json, revision: int) -> bytes:
     """The bytes to store, as of a revision."""
     metadata = {**obj["metadata"], "resourceVersion": str(revision)}
+    if kind.conversion is not None:
+        obj = kind.conversion.write(obj)
     return msgspec.json.encode(in_order(kind, {**obj, "metadata": metadata}))
 
 
 def as_kind(kind: Kind, data: bytes) -> bytes:
     """A stored object as it is served: under the type that was asked for."""
+    if kind.conversion is not None:
+        return msgspec.json.encode(in_order(kind, load(kind, data)))
     if data.startswith(kind.header):
         return data
     return kind.header + data[data.index(_METADATA) :]
@@ -55,6 +68,8 @@ def as_kind(kind: Kind, data: bytes) -> bytes:
 
 def as_item(kind: Kind, data: bytes) -> bytes:
     """A stored object as an item of a list: those of built-in kinds do not repeat their type."""
+    if kind.conversion is not None:
+        data = as_kind(kind, data)
     if kind.builtin:
         return b"{" + data[data.index(_METADATA) :]
     return as_kind(kind, data)

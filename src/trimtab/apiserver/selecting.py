@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import statuses
 from trimtab.apiserver.catalogue import Kind
-from trimtab.apiserver.objects import decode, labels_of
+from trimtab.apiserver.objects import labels_of, load
 from trimtab.kube.fieldselectors import FieldSelector
 from trimtab.kube.invalid import InvalidValueError
 from trimtab.kube.selectors import Selector
@@ -25,6 +25,7 @@ class Selection:
     labels: Selector
     fields: FieldSelector
     by_key: bool  # the fields can be told from the key alone
+    kind: Kind
 
     @property
     def is_everything(self) -> bool:
@@ -40,7 +41,7 @@ class Selection:
         if self.by_key:
             namespace, _, name = key.rpartition("/")
             return self.fields.matches({"metadata.name": name, "metadata.namespace": namespace})
-        return self.fields.matches(fields_of(decode(data), (each.field for each in self.fields.requirements)))
+        return self.fields.matches(fields_of(load(self.kind, data), (each.field for each in self.fields.requirements)))
 
     @property
     def name(self) -> str:
@@ -62,7 +63,7 @@ def selection(kind: Kind, labels: str, fields: str) -> Selection:
         said = kind.facts.unknown_field_label if kind.facts is not None else ""
         said = said or '"{}" is not a known field selector: only "metadata.name", "metadata.namespace"'
         raise statuses.bad_request(said.replace("{}", name))
-    return Selection(by_labels, by_fields, names <= _OF_KEYS)
+    return Selection(by_labels, by_fields, names <= _OF_KEYS, kind)
 
 
 def fields_of(obj: Json, names: Iterable[str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from trimtab.apiserver import causes, metadata, statuses
 from trimtab.apiserver.calls import Admission, Call
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.managed import fields_after
-from trimtab.apiserver.objects import decode, encode, in_order
+from trimtab.apiserver.objects import decode, encode, in_order, load
 from trimtab.apiserver.options import DeleteOptions
 from trimtab.apiserver.patching import keep_times
 from trimtab.apiserver.statuses import MODIFIED, Refused
@@ -115,7 +115,7 @@ class Writer:
         key = f"{call.target.namespace}/{name}" if kind.namespaced else name
         there = self._store.get(kind.bucket, key)
         if there is not None:
-            raise self._exists(kind, name, decode(there.data), generated="generateName" in obj["metadata"])
+            raise self._exists(kind, name, load(kind, there.data), generated="generateName" in obj["metadata"])
         if call.options.dry_run:
             return in_order(kind, obj)
         return self._commit(kind, key, obj, expected=0)
@@ -163,8 +163,8 @@ class Writer:
 
     async def _change(self, call: Call, record: Record, make: Make) -> Written:
         kind = call.target.kind
-        old = decode(record.data)
-        new = make(decode(record.data))
+        old = load(kind, record.data)
+        new = make(load(kind, record.data))
         self._check_version(call, new, old)
         if self._admission is not None:
             new = cast("Json", await self._admission.mutate(call, "UPDATE", new, old))
@@ -245,7 +245,7 @@ class Writer:
 
     async def _delete(self, call: Call, record: Record, options: DeleteOptions) -> Written:
         kind, name = call.target.kind, call.target.name
-        old = decode(record.data)
+        old = load(kind, record.data)
         self._check_preconditions(kind, name, old, options)
         if kind.bucket == "namespaces" and name in CLUSTER_NAMESPACES and name != "kube-node-lease":
             raise statuses.forbidden(kind.plural, kind.group, name, "this namespace may not be deleted")

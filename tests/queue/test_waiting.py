@@ -62,6 +62,19 @@ async def test_what_was_delayed_while_all_were_busy_is_ready_in_time() -> None:
 
 
 @virtual
+async def test_thousands_that_are_due_at_once_are_all_handed_out() -> None:
+    """After an outage everything is tried again at about the same time."""
+    served = Served(3)
+    await asyncio.sleep(1)
+    for number in range(5000):
+        served.queue.add_after(str(number), 2)
+    await asyncio.sleep(5)
+    assert served.given == [(3, str(number)) for number in range(5000)]
+    for worker in served.workers:
+        worker.cancel()
+
+
+@virtual
 async def test_a_worker_that_goes_while_it_is_woken_leaves_the_key_to_another() -> None:
     served = Served(2)
     await asyncio.sleep(1)

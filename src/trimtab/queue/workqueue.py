@@ -72,6 +72,7 @@ class WorkQueue:
         self._heap: list[tuple[float, int, Item]] = []  # by ready time; what is not valid any more is skipped
         self._delayed = 0  # how many there really are
         self._sequence = 0
+        self._promoting = False
         self._ends_at: float | None = None  # shut down: nothing is handed out from then on
         self._open_lane(0)
         self._open_lane(LOW_PRIORITY)
@@ -259,16 +260,26 @@ class WorkQueue:
             self.listener()
 
     def _promote(self) -> None:
-        """Let what was delayed and is due be ready, in the order in which it was due."""
+        """Let what was delayed and is due be ready, in the order in which it was due.
+
+        The listener is told of each and may ask how many are ready, which does not begin this anew: as many keys may
+        be due at once as there are.
+        """
         heap = self._heap
-        now = self._clock() if heap else 0.0
-        while heap and heap[0][0] <= now:
-            entry = heappop(heap)
-            if _valid(entry):
-                item = entry[2]
-                item.delayed = False
-                self._delayed -= 1
-                self._now_ready(item)
+        if not heap or self._promoting:
+            return
+        now = self._clock()
+        self._promoting = True
+        try:
+            while heap and heap[0][0] <= now:
+                entry = heappop(heap)
+                if _valid(entry):
+                    item = entry[2]
+                    item.delayed = False
+                    self._delayed -= 1
+                    self._now_ready(item)
+        finally:
+            self._promoting = False
 
 
 def _valid(entry: tuple[float, int, Item]) -> bool:

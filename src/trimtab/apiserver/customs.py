@@ -6,6 +6,7 @@ definition is out, though its status says so a revision later, as everywhere in 
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any, Final, TypeAlias
 
@@ -13,12 +14,13 @@ from trimtab.apiserver.catalogue import Catalogue, Kind, Subresource
 from trimtab.apiserver.custom.conditions import condition, settle
 from trimtab.apiserver.custom.definition import Definition, Version, compile_definition
 from trimtab.apiserver.facts import Facts
-from trimtab.apiserver.objects import decode, encode
+from trimtab.apiserver.objects import decode, encode, restamped
 from trimtab.apiserver.storage import Record, Store
 from trimtab.apiserver.surroundings import Surroundings
 
 Json: TypeAlias = dict[str, Any]
 
+_log = logging.getLogger("trimtab.apiserver")
 DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _STATUS_VERBS: Final = ("get", "patch", "update")
 _VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
@@ -50,9 +52,15 @@ class CustomKinds:
             while records := self._bucket.read(self._place, _MOST):
                 self._place += len(records)
                 for record in records:
-                    self._take(record)
+                    self._try_to_take(record)
         finally:
             self._following = False
+
+    def _try_to_take(self, record: Record) -> None:
+        try:
+            self._take(record)
+        except Exception:  # noqa: BLE001 - the definition is written: a fault here must not be told as if it were not
+            _log.exception("%s cannot be served", record.key)
 
     def _take(self, record: Record) -> None:
         if record.gone:
@@ -114,7 +122,8 @@ class CustomKinds:
     def _clear(self, bucket: str) -> None:
         """Objects do not outlive their definition."""
         for record in list(self._store.scan(bucket)):
-            self._store.commit(bucket, record.key, record.data, expected=record.revision, gone=True)
+            last = restamped(record.data, self._store.revision + 1)
+            self._store.commit(bucket, record.key, last, expected=record.revision, gone=True)
 
 
 def _priority(version: str) -> tuple[int, int, int, str]:

@@ -57,6 +57,13 @@ def encode(kind: Kind, obj: Json, revision: int) -> bytes:
     return msgspec.json.encode(in_order(kind, {**obj, "metadata": metadata}))
 
 
+def restamped(data: bytes, revision: int) -> bytes:
+    """A stored object as of another revision."""
+    obj = decode(data)
+    obj["metadata"]["resourceVersion"] = str(revision)
+    return msgspec.json.encode(obj)
+
+
 def as_kind(kind: Kind, data: bytes) -> bytes:
     """A stored object as it is served: under the type that was asked for."""
     if kind.conversion is not None:

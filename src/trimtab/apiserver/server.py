@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -33,6 +34,7 @@ Json: TypeAlias = dict[str, Any]
 _log = logging.getLogger("trimtab.apiserver")
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz"})
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
+_REMEMBERED: Final = timedelta(minutes=5)
 _AGGREGATED: Final = f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 ADMIN: Final = User("kubernetes-admin", ("system:masters", "system:authenticated"))
 
@@ -57,7 +59,8 @@ class Server:
         self.identities = Identities()
         self.address = address
         self._authorizer = authorizer
-        self._verbs = Verbs(self.store, self.surroundings, self.facts, admission=admission)
+        self._verbs = Verbs(self.store, self.surroundings, self.facts, self.identities, admission=admission)
+        self._noted = self.surroundings.now(), self.store.revision
         self._openapis = Documents(self.catalogue, self.facts)
         self._documents: dict[str, tuple[int, Json]] = {}
         self._make_namespaces()
@@ -65,6 +68,7 @@ class Server:
 
     async def handle(self, request: Request) -> Answer:
         """Answer a request, whatever it is."""
+        self._age()
         try:
             return await self._handle(request)
         except Refused as refused:
@@ -76,6 +80,14 @@ class Server:
         except Exception as error:  # noqa: BLE001 - a fault of ours ends one request, and never the server
             _log.exception("%s %s failed", request.method, request.path)
             return self._refusal(request, statuses.internal(f"{type(error).__name__}: {error}"))
+
+    def _age(self) -> None:
+        """Forget what is older than five minutes, and within ten of them."""
+        now = self.surroundings.now()
+        noted, revision = self._noted
+        if now - noted >= _REMEMBERED:
+            self.store.compact(revision)
+            self._noted = now, self.store.revision
 
     def close(self) -> None:
         """Let go of the store."""

@@ -12,11 +12,13 @@ from trimtab.apiserver.calls import Admission, Call
 from trimtab.apiserver.changing import Make, patch_of
 from trimtab.apiserver.facts import Facts
 from trimtab.apiserver.forms import Shown
+from trimtab.apiserver.identity import Identities
 from trimtab.apiserver.listing import list_metadata, list_objects, list_options, revision_of
 from trimtab.apiserver.messages import Answer, Request, Response, Streaming, User
 from trimtab.apiserver.negotiation import Form
 from trimtab.apiserver.objects import decode, encode
 from trimtab.apiserver.options import Query, WriteOptions
+from trimtab.apiserver.reviews import answer, is_review
 from trimtab.apiserver.routing import Target
 from trimtab.apiserver.scaling import scale_kind, scale_of, with_scale
 from trimtab.apiserver.storage import Store
@@ -39,10 +41,12 @@ class Verbs:
         store: Store,
         surroundings: Surroundings,
         facts: Facts,
+        identities: Identities,
         *,
         admission: Admission | None = None,
     ) -> None:
         self._facts = facts
+        self._identities = identities
         self._store = store
         self._around = surroundings
         self._writer = Writer(store, surroundings, admission=admission)
@@ -115,6 +119,8 @@ class Verbs:
         call, obj = self._written(asked)
         if asked.target.name:
             raise statuses.method_not_allowed()
+        if is_review(call):
+            return self._object(asked, call, answer(call, obj, self._identities), 201)
         made = await self._writer.create(call, obj)
         return self._object(asked, call, made, 201)
 

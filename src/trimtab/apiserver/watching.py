@@ -18,6 +18,7 @@ from trimtab.apiserver import causes, options, statuses
 from trimtab.apiserver.forms import Shown
 from trimtab.apiserver.listing import parse_version
 from trimtab.apiserver.messages import Torn
+from trimtab.apiserver.objects import restamped
 from trimtab.apiserver.options import Query
 from trimtab.apiserver.routing import Target
 from trimtab.apiserver.selecting import Selection, selection
@@ -191,7 +192,7 @@ class Follower:
     def _make(self, kind: str, record: Record) -> bytes:
         data = record.data
         if kind == "DELETED" and not record.gone and record.before is not None:
-            data = _at_revision(record.before.data, record.revision)  # as it was while it was selected
+            data = restamped(record.before.data, record.revision)  # as it was while it was selected
         return self._line(kind, data)
 
     def _line(self, kind: str, data: bytes) -> bytes:
@@ -216,12 +217,6 @@ class Follower:
     def _fail(self, refused: Refused) -> None:
         self._pending.append(msgspec.json.encode({"type": "ERROR", "object": refused.body()}) + b"\n")
         self.over = True
-
-
-def _at_revision(data: bytes, revision: int) -> bytes:
-    obj = msgspec.json.decode(data)
-    obj["metadata"]["resourceVersion"] = str(revision)
-    return msgspec.json.encode(obj)
 
 
 class WatchSource:

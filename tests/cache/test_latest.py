@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
 import pytest
+from tests.cache.feeding import feeding, server_with
+from tests.cache.samples import virtual
 
 from trimtab.cache import entry as entry_module
 from trimtab.cache.entry import Cached, Labels
@@ -42,7 +45,7 @@ def changed(data: bytes) -> bytes:
 
 def test_a_change_is_packed_once_others_came_after_it() -> None:
     intake, _ = trained()
-    entries = [intake.from_line(changed(pod(number))) for number in range(100, 180)]
+    entries = [intake.from_line(changed(pod(number)), later=True) for number in range(100, 180)]
     plain = [number for number, entry in enumerate(entries) if not is_packed(entry.data)]
     assert plain == list(range(48, 80))  # at least the last 17, at most 32
     assert [entry.json() for entry in entries] == [pod(number) for number in range(100, 180)]
@@ -56,10 +59,25 @@ def test_what_was_written_waits_too_and_what_was_listed_does_not() -> None:
     assert is_packed(intake.from_line(changed(pod(3)), nothing).data)
 
 
+@virtual
+async def test_of_what_a_watch_says_the_changes_wait() -> None:
+    server = server_with()
+    for number in range(60):
+        server.put(msgspec.json.decode(pod(number)))
+    async with feeding(server) as fed:
+        assert sum(is_packed(entry.data) for entry in fed.store) > 0
+        server.put(msgspec.json.decode(pod(59, size=41)))
+        await asyncio.sleep(1)
+        changed_now = fed.store.get("shop/web-59")
+        assert changed_now is not None
+        assert not is_packed(changed_now.data)
+        assert len(changed_now.read().spec.containers[0].env) == 41
+
+
 def test_what_is_large_does_not_wait() -> None:
     intake, _ = trained()
     large = pod(1, size=2000)
-    entry = intake.from_line(changed(large))
+    entry = intake.from_line(changed(large), later=True)
     assert is_packed(entry.data)
     assert entry.json() == large
 

@@ -218,7 +218,8 @@ class Feed(Generic[K]):
             raise msgspec.ValidationError(f"its type is {one_line(kind)}")
         self.pulse.events += 1
         following = self._reflector.phase is Phase.FOLLOWING
-        entry = self._intake.from_line(line, self._written if following else self._store.get)
+        known = self._written if following else self._store.get
+        entry = self._intake.from_line(line, known, later=following)
         changes: list[Change[K]] = []
         if not following:
             self._incoming[entry.key] = entry

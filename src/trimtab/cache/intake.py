@@ -89,21 +89,21 @@ class Intake(Generic[K]):
             return line[len(_TYPE_FIRST) : line.find(b'"', len(_TYPE_FIRST))].decode()
         return _decode_type(line).type
 
-    def from_line(self, line: bytes, known: Known[K] | None = None) -> Cached[K]:
+    def from_line(self, line: bytes, known: Known[K] | None = None, *, later: bool = False) -> Cached[K]:
         """The entry for the object in a line of a watch; the one that is known where it is the same version.
 
-        Where nobody asks what is known it is a change, which is read by those who hear of it, and packed later.
+        `later` is for a change: it is read next by those who hear of it, and packed when others came after it.
         """
         if line.startswith(_BEFORE_OBJECT):
             start = line.find(b":", len(_TYPE_FIRST)) + 1
             try:
-                return self._take(line, start, len(line) - 1, known, later=known is None)
+                return self._take(line, start, len(line) - 1, known, later=later)
             except msgspec.ValidationError:
                 raise
             except msgspec.DecodeError:
                 pass  # something follows the object
         data = bytes(_decode_object(line).object)  # somebody writes it in another way
-        return self._take(data, 0, len(data), known, later=known is None)
+        return self._take(data, 0, len(data), known, later=later)
 
     def from_item(self, data: bytes, known: Known[K] | None = None) -> Cached[K]:
         """The entry for an item of a list; the one that is known where it is the same version."""

@@ -14,9 +14,11 @@ from tests.cache.samples import config_map, virtual
 from tests.controller.apiserver import ApiServer
 from tests.controller.working import running, working
 
+from trimtab.client import Conflict, Unreachable
 from trimtab.controller import App, Context, requeue, terminal
 from trimtab.errors import TrimtabError
 from trimtab.kube.core.v1 import ConfigMap
+from trimtab.kube.meta.v1 import Status
 from trimtab.queue import ItemExponential
 
 Times = list[float]
@@ -166,6 +168,32 @@ async def test_an_exception_is_logged_with_key_id_and_traceback_and_ends_nothing
         assert controllers.numbers["clumsy"].panics == 1
         assert controllers.numbers["clumsy"].results["success"] == 2
         assert len(set(ids)) == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "traceback"),
+    [
+        (Unreachable("cannot patch pods default/a: connection refused"), None),
+        (Conflict("patch pods default/a", Status(code=409)), None),
+        (terminal("there is no such plan"), None),
+        (terminal(Unreachable("no such host")), None),
+        (terminal(KeyError("plan")), KeyError),
+        (TrimtabError("it cannot be"), TrimtabError),
+    ],
+    ids=str,
+)
+@virtual
+async def test_what_the_network_did_or_was_said_on_purpose_is_one_line_and_where_it_was_is_told_for_debugging(
+    error: Exception, traceback: type[Exception] | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "trimtab.controller")
+    app, _ = answering(lambda n: fail(error) if n == 1 else None)
+    async with working(app, with_objects("a")):
+        [told] = [r for r in caplog.records if r.levelno == logging.ERROR]
+        assert str(error) in told.getMessage()
+        assert (told.exc_info and told.exc_info[0]) == traceback
+        where = [r for r in caplog.records if "where it failed" in r.getMessage()]
+        assert [r.exc_info is not None for r in where] == ([True] if traceback is None else [])
 
 
 @virtual

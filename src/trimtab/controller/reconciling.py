@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from trimtab.cache import Cached, Lister
+from trimtab.client import ApiError, TransportError
 from trimtab.controller.context import Context, Surroundings
 from trimtab.controller.declaration import DeclarationError, Finalizer
 from trimtab.controller.finalizers import Step, hold, next_step, release
@@ -192,17 +193,19 @@ class Reconciler:
     def _failed(self, ctx: Context, item: Item, error: BaseException) -> None:
         self._numbers.results["error"] += 1
         retries = self._queue.retries(item.key)
-        log = ctx.log
+        said: dict[str, Any] = {"error": str(error)}
+        if unforeseen := _unforeseen(error):
+            said["exc_info"] = unforeseen
         if isinstance(error, Terminal):
             self._numbers.terminal += 1
             self._queue.forget(item.key)
-            log.error("failed for good: only a change will help", error=str(error), exc_info=error)
-            return
-        self._numbers.panics += isinstance(error, _PANICS)
-        self._queue.add_rate_limited(item.key, self._cause(item, "retry"), priority=item.priority)
-        log.error(
-            "failed, and is tried again", error=str(error), retries=retries, causes=str(item.causes), exc_info=error
-        )
+            ctx.log.error("failed for good: only a change will help", **said)
+        else:
+            self._numbers.panics += isinstance(error, _PANICS)
+            self._queue.add_rate_limited(item.key, self._cause(item, "retry"), priority=item.priority)
+            ctx.log.error("failed, and is tried again", retries=retries, causes=str(item.causes), **said)
+        if unforeseen is None:
+            ctx.log.debug("where it failed", exc_info=error)
 
     def _cause(self, item: Item, what: What) -> Cause:
         return Cause(self._kind, item.key, "", (what,))
@@ -210,6 +213,16 @@ class Reconciler:
 
 def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004  # of objects that are called
+
+
+def _unforeseen(error: BaseException) -> BaseException | None:
+    """What of a failure needs a traceback: not what was said on purpose, nor what the server or the network did.
+
+    Those say which request it was. While a server is away, every key fails so.
+    """
+    if isinstance(error, Terminal):
+        return None if error.__cause__ is None else _unforeseen(error.__cause__)
+    return None if isinstance(error, ApiError | TransportError) else error
 
 
 def _why(finalizer: Finalizer[Any], error: BaseException) -> str:

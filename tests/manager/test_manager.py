@@ -223,12 +223,33 @@ async def test_events_are_sent_to_the_last_after_the_lease_is_released() -> None
 
     async with running(Manager(app, server, listen=False, leader_election=LeaderElection(name="lock"))):
         await asyncio.sleep(5)
-    (event,) = server.current["events"].values()
+    (event,) = [event for event in server.current["events"].values() if event["reason"] == "Seen"]
     assert event["series"]["count"] >= 4
     asked = [
         (request.verb, request.what.resource.plural) for request in server.sent if isinstance(request.what, Target)
     ]
-    assert asked[-2:] == [("update", "leases"), ("patch", "events")]
+    assert sorted(asked[-3:]) == [("create", "events"), ("patch", "events"), ("update", "leases")]
+    assert asked[-3] == ("update", "leases")
+
+
+@virtual
+async def test_the_lease_tells_who_became_leader_and_who_stopped() -> None:
+    server = Server()
+    manager = Manager(counting([]), server, listen=False, leader_election=LeaderElection(name="lock"))
+    with pytest.raises(TrimtabError, match="does not run yet"):
+        manager.events  # noqa: B018
+    async with running(manager):
+        await asyncio.sleep(5)
+        lease = server.current["leases"]["default/lock"]
+        manager.events.event(
+            ConfigMap(metadata=ObjectMeta(name="a")), "Normal", "Said", "by a part", action="Say", controller="page"
+        )
+    told = [(event["reason"], event["note"], event["regarding"]) for event in server.current["events"].values()]
+    assert [reason for reason, _, _ in told] == ["LeaderElection", "Said", "LeaderElection"]
+    holder = lease["spec"]["holderIdentity"]
+    assert [note for _, note, _ in (told[0], told[2])] == [f"{holder} became leader", f"{holder} stopped leading"]
+    about = told[0][2]
+    assert (about["kind"], about["name"], about["uid"]) == ("Lease", "lock", lease["metadata"]["uid"])
 
 
 @virtual

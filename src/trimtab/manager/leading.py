@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 from trimtab.client import AlreadyExists, ApiError, Client, Conflict, NotFound, TransportError
 from trimtab.client.apierrors import UNREADABLE
+from trimtab.controller.sink import EventSink, NoEvents
 from trimtab.errors import TrimtabError, one_line
 from trimtab.kube.coordination.v1 import Lease, LeaseSpec
 from trimtab.kube.dynamic import Dynamic, dynamic
@@ -37,8 +38,8 @@ def own_identity() -> str:
 class LeaderElector:
     """Competes for a Lease: `run` while the process lives, `elected` is set once we lead, `release` lets go.
 
-    `client` must be able to get, create and update the Lease, and must not be fenced by it. `clock` has to go on while
-    the machine sleeps.
+    `client` must be able to get, create and update the Lease, and must not be fenced by it. `events` is told on the
+    Lease who became leader and who stopped leading. `clock` has to go on while the machine sleeps.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class LeaderElector:
         namespace: str | None = None,
         identity: str | None = None,
         timing: Timing | None = None,
+        events: EventSink | None = None,
         clock: Callable[[], float] = lease_clock,
         random: Callable[[], float] | None = None,
     ) -> None:
@@ -61,6 +63,7 @@ class LeaderElector:
         self.holder = ""
         """Who leads, as far as we saw; empty where nobody does."""
         self._client = client
+        self._events = events or NoEvents()
         self._election = Election(
             self.identity,
             self.timing,
@@ -118,6 +121,8 @@ class LeaderElector:
                 self._tell()
         finally:
             self._ended.set()
+        if self.elected.is_set():
+            self._event("stopped leading")
         if self._election.role is Role.STOPPED:
             _log.info("%s is released", self)
         if step.lost:
@@ -192,10 +197,17 @@ class LeaderElector:
                 _log.info("%s is held by %s", self, self.holder)
         if election.deadline is not None and not self.elected.is_set():
             _log.info("leading: %s is ours", self)
+            self._event("became leader")
             self.elected.set()
         if election.problem and election.problem != self._told:
             _log.warning("%s", election.problem)
         self._told = election.problem
+
+    def _event(self, what: str) -> None:
+        """In client-go's words, for `kubectl describe lease`."""
+        lease = self._lease or _LEASE({"metadata": {"name": self.name, "namespace": self.namespace}})
+        note = f"{self.identity} {what}"
+        self._events.event(lease, "Normal", "LeaderElection", note, action="Elect", controller=self.name)
 
     def _whose(self) -> str:
         return f"held by {self.holder}" if self.holder else "not held by anybody it knows of"

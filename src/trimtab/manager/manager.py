@@ -19,6 +19,7 @@ from trimtab.client import ApiError, Client, Config, Retry, Transport, load_conf
 from trimtab.controller import App, ControllerCollector, Controllers, Options
 from trimtab.controller.events import EventsCollector, Recorder
 from trimtab.controller.metrics import Numbers
+from trimtab.controller.sink import EventSink
 from trimtab.errors import TrimtabError
 from trimtab.manager.election import Timing
 from trimtab.manager.fence import Fence
@@ -89,6 +90,7 @@ class Manager:
         self._lifecycle = Lifecycle(grace=grace, urgent=LeadershipLost)
         self._requests = RequestCollector()
         self._client: Client | None = None
+        self._recorder: Recorder | None = None
         self._informers: Informers | None = None
         self._controllers: list[Controllers] = []
         self._queues: dict[str, WorkQueue] = {}
@@ -100,6 +102,13 @@ class Manager:
         if self._client is None:
             raise TrimtabError("the manager does not run yet: its client is there for parts that it starts")
         return self._client
+
+    @property
+    def events(self) -> EventSink:
+        """Takes events for people, from controllers and from parts. There once `run` began."""
+        if self._recorder is None:
+            raise TrimtabError("the manager does not run yet: its events are there for parts that it starts")
+        return self._recorder
 
     @property
     def informers(self) -> Informers:
@@ -124,13 +133,13 @@ class Manager:
         config = load_config() if self._config is None else self._config
         host = urlsplit(config.server).netloc.rpartition("@")[2] if isinstance(config, Config) else "in-process"
         plain = _client(config, lambda inner: self._requests.count(inner, host))
+        recorder = self._recorder = Recorder(plain)  # not fenced: who stops leading has something to tell
         elector, lease_client = None, None
         if self._election is not None:
             # Connections of its own: a renewal must not wait for one behind a hundred slow requests.
             lease_client = _client(config, lambda inner: self._requests.count(inner, host), Retry(attempts=1))
-            elector = self.elector = self._make_elector(lease_client, self._election)
+            elector = self.elector = self._make_elector(lease_client, self._election, recorder)
         self._client = plain.through(lambda inner: Fence(inner, elector)) if elector is not None else plain
-        recorder = Recorder(plain)  # not fenced: who stops leading has something to tell
         self._set_up(recorder, elector)
         server = config.server if isinstance(config, Config) else "a server in this process"
         _log.info("starting %s against %s", ", ".join(app.name for app in self.apps), server)
@@ -220,9 +229,9 @@ class Manager:
 
     # What it is made of
 
-    def _make_elector(self, client: Client, election: LeaderElection) -> LeaderElector:
+    def _make_elector(self, client: Client, election: LeaderElection, events: EventSink) -> LeaderElector:
         name = election.name or "-".join(app.name for app in self.apps)[:253]
-        return LeaderElector(client, name, namespace=election.namespace, timing=election.timing)
+        return LeaderElector(client, name, namespace=election.namespace, timing=election.timing, events=events)
 
 
 def _client(config: Config | Transport, wrap: Callable[[Transport], Transport], retry: Retry | None = None) -> Client:

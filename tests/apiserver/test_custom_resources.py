@@ -140,3 +140,30 @@ async def test_they_are_applied_selected_and_printed(ask: Asking) -> None:
     assert [row["cells"] for row in table["rows"]] == [["a", 2], ["b", 3]]
     stale = await ask("PUT", f"{WINGS}/a", wing(span=3))
     assert (stale["code"], stale["details"]["causes"][0]["field"]) == (422, "metadata.resourceVersion")
+
+
+def with_version(name: str, **changes: Any) -> Json:
+    """The definition with another version, in which objects are stored from now on."""
+    first = DEFINITION["spec"]["versions"][0]
+    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "note": {"type": "string", "default": "none"}}}
+    second = {**first, "name": name, "schema": {"openAPIV3Schema": schema}, **changes}
+    return {**DEFINITION, "spec": {**DEFINITION["spec"], "versions": [{**first, "storage": False}, second]}}
+
+
+async def test_an_object_is_there_in_each_version_with_the_defaults_of_now(ask: Asking) -> None:
+    await ask("POST", WINGS, wing(span=2))
+    definition = f"{DEFINITIONS}/wings.mythology.trimtab.dev"
+    patch = {"spec": {"versions": with_version("v2")["spec"]["versions"]}}
+    changed = await ask("PATCH", definition, patch, content_type="application/merge-patch+json")
+    assert (changed["code"], changed["status"]["storedVersions"]) == (200, ["v1", "v2"])
+    second = WINGS.replace("/v1/", "/v2/")
+    shown = await ask("GET", f"{second}/a")
+    assert (shown["apiVersion"], shown["note"]) == ("mythology.trimtab.dev/v2", "none")
+    listed = await ask("GET", second)
+    assert [(each["apiVersion"], each["note"]) for each in listed["items"]] == [(shown["apiVersion"], "none")]
+    assert "note" not in await ask("GET", f"{WINGS}/a")
+    group = await ask("GET", "/apis/mythology.trimtab.dev")
+    assert group["preferredVersion"]["version"] == "v2"
+    merge = {"content_type": "application/merge-patch+json"}
+    written = await ask("PATCH", f"{second}/a", {"spec": {"span": 5}, "note": "mine"}, **merge)
+    assert (written["code"], written["note"], written["metadata"]["generation"]) == (200, "mine", 2)

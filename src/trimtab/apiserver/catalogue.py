@@ -46,6 +46,7 @@ class Kind:
     conversion: Conversion | None = None  # where it is stored in another form than its own
     custom: Version | None = None  # of a custom one
     definition: Definition | None = None
+    since: int = 0  # the revision of the definition: what was stored before may lack defaults
     header: bytes = b""  # how the JSON of each object begins
 
     def __post_init__(self) -> None:

@@ -39,7 +39,7 @@ class CustomKinds:
         self._bucket = store.bucket(DEFINITIONS)
         self._following = False
         for record in list(store.scan(DEFINITIONS)):
-            self._serve(record.key, decode(record.data))
+            self._serve(record.key, decode(record.data), record.revision)
         self._place = self._bucket.place_after(store.revision)
         self._bucket.listeners.add(self._follow)
 
@@ -79,19 +79,19 @@ class CustomKinds:
             data = encode(kind, definition, self._store.revision + 1)
             self._store.commit(DEFINITIONS, record.key, data, expected=record.revision)
         self._withdraw(record.key)
-        self._serve(record.key, definition)
+        self._serve(record.key, definition, record.revision)
 
-    def _serve(self, name: str, definition: Json) -> None:
+    def _serve(self, name: str, definition: Json, revision: int) -> None:
         if not condition(definition, "Established"):
             return
         compiled = compile_definition(definition)
         served = sorted((v for v in compiled.versions.values() if v.served), key=lambda v: _priority(v.name))
-        kinds = [self._kind(compiled, version) for version in served]
+        kinds = [self._kind(compiled, version, revision) for version in served]
         self._served[name] = kinds
         for kind in kinds:
             self._catalogue.put(kind)
 
-    def _kind(self, compiled: Definition, version: Version) -> Kind:
+    def _kind(self, compiled: Definition, version: Version, revision: int) -> Kind:
         subresources: dict[str, Subresource] = {}
         group = compiled.group
         if version.has_status:
@@ -113,6 +113,7 @@ class CustomKinds:
             schema=compiled.schema(version.name, self._facts.definition),
             custom=version,
             definition=compiled,
+            since=revision,
         )
 
     def _withdraw(self, name: str) -> None:

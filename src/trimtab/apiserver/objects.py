@@ -14,6 +14,7 @@ from trimtab.apiserver.metadata import tidy
 
 Json: TypeAlias = dict[str, Any]
 
+_VERSION: Final = b'"resourceVersion":"'
 _METADATA: Final = b'"metadata":'
 decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -45,6 +46,8 @@ def load(kind: Kind, data: bytes) -> Json:
     obj = decode(data)
     if kind.conversion is not None:
         obj = kind.conversion.read(obj)
+    if kind.custom is not None and revision_in(data) < kind.since:
+        kind.custom.default(obj)
     obj["kind"], obj["apiVersion"] = kind.kind, kind.api_version
     return obj
 
@@ -57,6 +60,12 @@ def encode(kind: Kind, obj: Json, revision: int) -> bytes:
     return msgspec.json.encode(in_order(kind, {**obj, "metadata": metadata}))
 
 
+def revision_in(data: bytes) -> int:
+    """The revision that a stored object names as its own. Before it stand names, which cannot look like it."""
+    start = data.index(_VERSION) + len(_VERSION)
+    return int(data[start : data.index(b'"', start)])
+
+
 def restamped(data: bytes, revision: int) -> bytes:
     """A stored object as of another revision."""
     obj = decode(data)
@@ -66,7 +75,7 @@ def restamped(data: bytes, revision: int) -> bytes:
 
 def as_kind(kind: Kind, data: bytes) -> bytes:
     """A stored object as it is served: under the type that was asked for."""
-    if kind.conversion is not None:
+    if kind.conversion is not None or (kind.since and revision_in(data) < kind.since):
         return msgspec.json.encode(in_order(kind, load(kind, data)))
     if data.startswith(kind.header):
         return data

@@ -30,7 +30,7 @@ from trimtab.apiserver.writing import Writer, check_uid
 Json: TypeAlias = dict[str, Any]
 
 _OPTIONS: Final = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}
-_WHOLE: Final = frozenset({"status", "finalize", "approval", "ephemeralcontainers", "resize"})
+_WHOLE: Final = frozenset({"status", "finalize", "approval"})
 
 
 class Verbs:

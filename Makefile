@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 BENCH  := .venv-bench
 SHELL  := /bin/bash
-GENERATED := src/trimtab/kube src/trimtab/apiserver/facts
+GENERATED := src/trimtab/kube src/trimtab/apiserver/facts src/trimtab/apiserver/access/roles.jsonl
 
 .DEFAULT_GOAL := help
 .PHONY: help test test-real lint format control-plane generate check-generated bench lock clean

@@ -13,12 +13,14 @@ from tempfile import TemporaryDirectory
 import facts
 import gotypes
 import kinds
+import roles
 from serve import ALL_APIS, PLAIN, api_server, read
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/trimtab"
 KUBE = PACKAGE / "kube"
 FACTS = PACKAGE / "apiserver/facts/kubernetes.jsonl"
+ROLES = PACKAGE / "apiserver/access/roles.jsonl"
 FIELDS = PACKAGE / "apiserver/facts/fields.jsonl"
 
 # msgspec looks at a class's hints only when it is first used.
@@ -39,7 +41,7 @@ def main() -> None:
     with api_server(*ALL_APIS) as api, api_server(*PLAIN) as by_default:
         version = api.get("/version")["gitVersion"]
         texts = kinds.modules(*read(api), version)
-        data = {FACTS: facts.text(api, by_default), FIELDS: gotypes.text(version)}
+        data = {FACTS: facts.text(api, by_default), FIELDS: gotypes.text(version), ROLES: roles.text(by_default)}
     texts = {name: formatted(text, KUBE / name) for name, text in texts.items()}
     changes = changed(texts, KUBE)
     stale = [path for path, told in data.items() if not path.exists() or path.read_text() != told]

@@ -24,11 +24,15 @@ class Call:
     applies: bool = False  # what is written has its managedFields already
 
 
-class Authorizer(Protocol):
-    """Says who may do what."""
+class Questions(Protocol):
+    """What is created only to be answered, and stored nowhere."""
 
-    def check(self, user: User, target: Target) -> None:
-        """Raise Refused unless they may."""
+    def has(self, target: Target) -> bool:
+        """Whether it is such a question."""
+        ...
+
+    def answer(self, call: Call, target: Target, obj: Json) -> Json:
+        """The question with its answer."""
         ...
 
 

@@ -1,6 +1,6 @@
 """The entry: a request comes in as a value, and an answer goes out as one. Every way in ends here.
 
-Request → who is it (identity) → what is it about (routing) → in which form (negotiation) → a verb → Answer
+Request → who is it, and may they (access) → what is it about (routing) → in which form (negotiation) → a verb → Answer
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from trimtab.apiserver import discovery, forms, options, statuses
-from trimtab.apiserver.calls import Admission, Authorizer
+from trimtab.apiserver.access.access import Access
+from trimtab.apiserver.admission.gate import Gate
+from trimtab.apiserver.calls import Admission
 from trimtab.apiserver.catalogue import Catalogue, builtin
 from trimtab.apiserver.customs import CustomKinds
 from trimtab.apiserver.facts import Facts, kubernetes
-from trimtab.apiserver.identity import Identities
 from trimtab.apiserver.messages import JSON, TEXT, Answer, Request, Response, User
 from trimtab.apiserver.negotiation import Form, discovery_form, form_of, plain_form
 from trimtab.apiserver.openapi import Documents
@@ -48,7 +49,6 @@ class Server:
         *,
         facts: Facts | None = None,
         surroundings: Surroundings | None = None,
-        authorizer: Authorizer | None = None,
         admission: Admission | None = None,
         address: str = "127.0.0.1",
     ) -> None:
@@ -56,10 +56,11 @@ class Server:
         self.facts = facts if facts is not None else kubernetes()
         self.surroundings = surroundings if surroundings is not None else Surroundings()
         self.catalogue: Catalogue = builtin(self.facts)
-        self.identities = Identities()
+        self.access = Access(self.store, self.catalogue, self.surroundings)
+        self.identities = self.access.identities
         self.address = address
-        self._authorizer = authorizer
-        self._verbs = Verbs(self.store, self.surroundings, self.facts, self.identities, admission=admission)
+        gate = admission or Gate(self.access.rbac)
+        self._verbs = Verbs(self.store, self.surroundings, self.facts, admission=gate, reviews=self.access.reviews)
         self._noted = self.surroundings.now(), self.store.revision
         self._openapis = Documents(self.catalogue, self.facts)
         self._documents: dict[str, tuple[int, Json]] = {}
@@ -94,11 +95,11 @@ class Server:
         self.store.close()
 
     async def _handle(self, request: Request) -> Answer:
-        user = self.identities.user_of(request)
         path = request.path
         if not path.startswith("/") or path.startswith("//"):
             return _no_page()
         query = options.parse(request.query)
+        user = self.access.user_of(request, query)
         if path.startswith(("/api/", "/apis/")):
             about = path.split("/")
             enough = 4 if about[1] == "api" else 5
@@ -112,8 +113,6 @@ class Server:
         target = route(self.catalogue, request.method, request.path, watching=options.flag(query, "watch"))
         if target is None:
             return _no_page()
-        if self._authorizer is not None:
-            self._authorizer.check(user, target)
         form = form_of(request.header("accept"), watching=target.verb == "watch", collection=not target.name)
         return await self._verbs.do(request, query, target, user, form)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
+from trimtab.apiserver.access.checks import check_binding, check_binding_change, check_role, fill_binding
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import Cause
 from trimtab.apiserver.custom import conditions
@@ -127,8 +128,34 @@ class _Upserting(Strategy):
     create_on_update = True
 
 
-class _Rbac(_Upserting):
+class _Roles(_Upserting):
     name_rule = staticmethod(names.path_segment)
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(kind)
+        self._namespaced = kind.namespaced
+
+    def check_create(self, obj: Json) -> list[Cause]:
+        return check_role(obj, namespaced=self._namespaced)
+
+    def check_update(self, new: Json, old: Json) -> list[Cause]:  # noqa: ARG002 - for bindings
+        return self.check_create(new)
+
+
+class _Bindings(_Roles):
+    def prepare_create(self, obj: Json) -> None:
+        super().prepare_create(obj)
+        fill_binding(obj)
+
+    def prepare_update(self, new: Json, old: Json) -> None:
+        super().prepare_update(new, old)
+        fill_binding(new)
+
+    def check_create(self, obj: Json) -> list[Cause]:
+        return check_binding(obj, namespaced=self._namespaced)
+
+    def check_update(self, new: Json, old: Json) -> list[Cause]:
+        return self.check_create(new) + check_binding_change(new, old)
 
 
 class _Leases(_Upserting):
@@ -244,10 +271,10 @@ _CLASSES: Final[dict[str, type[Strategy]]] = {
     "events": _Upserting,
     "events.events.k8s.io": _Upserting,
     "limitranges": _Upserting,
-    "roles.rbac.authorization.k8s.io": _Rbac,
-    "rolebindings.rbac.authorization.k8s.io": _Rbac,
-    "clusterroles.rbac.authorization.k8s.io": _Rbac,
-    "clusterrolebindings.rbac.authorization.k8s.io": _Rbac,
+    "roles.rbac.authorization.k8s.io": _Roles,
+    "rolebindings.rbac.authorization.k8s.io": _Bindings,
+    "clusterroles.rbac.authorization.k8s.io": _Roles,
+    "clusterrolebindings.rbac.authorization.k8s.io": _Bindings,
     **dict.fromkeys(
         (
             "daemonsets.apps", "replicasets.apps", "statefulsets.apps", "cronjobs.batch", "ingresses.networking.k8s.io",

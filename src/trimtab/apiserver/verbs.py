@@ -8,17 +8,16 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from trimtab.apiserver import bodies, forms, options, statuses
-from trimtab.apiserver.calls import Admission, Call
+from trimtab.apiserver.calls import Admission, Call, Questions
+from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.changing import Make, patch_of
 from trimtab.apiserver.facts import Facts
 from trimtab.apiserver.forms import Shown
-from trimtab.apiserver.identity import Identities
 from trimtab.apiserver.listing import list_metadata, list_objects, list_options, revision_of
 from trimtab.apiserver.messages import Answer, Request, Response, Streaming, User
 from trimtab.apiserver.negotiation import Form
-from trimtab.apiserver.objects import decode, encode
+from trimtab.apiserver.objects import decode, encode, in_order
 from trimtab.apiserver.options import Query, WriteOptions
-from trimtab.apiserver.reviews import answer, is_review
 from trimtab.apiserver.routing import Target
 from trimtab.apiserver.scaling import scale_kind, scale_of, with_scale
 from trimtab.apiserver.storage import Store
@@ -41,12 +40,12 @@ class Verbs:
         store: Store,
         surroundings: Surroundings,
         facts: Facts,
-        identities: Identities,
         *,
         admission: Admission | None = None,
+        reviews: Questions | None = None,
     ) -> None:
         self._facts = facts
-        self._identities = identities
+        self._reviews = reviews
         self._store = store
         self._around = surroundings
         self._writer = Writer(store, surroundings, admission=admission)
@@ -68,10 +67,15 @@ class Verbs:
         if verb is None:
             raise statuses.method_not_allowed()
         sub = target.subresource
-        if sub is not None and sub.name == "scale":
+        if target.verb == "create" and self._reviews is not None and self._reviews.has(target):
+            verb = self._answer
+        elif sub is not None and sub.name == "scale":
             verb = self._scale
         elif sub is not None and sub.name not in _WHOLE:
             why = f"{target.kind.plural}/{sub.name} is not served yet"
+            raise statuses.Refused("MethodNotAllowed", why)
+        elif target.kind.verbs == ("create",):
+            why = f"{target.kind} is not served here: there is nothing to bind Pods to"
             raise statuses.Refused("MethodNotAllowed", why)
         shown = Shown(target.kind, form, options.first(query, "includeObject"))
         return await verb(_Asked(request, query, target, user, shown))
@@ -119,10 +123,20 @@ class Verbs:
         call, obj = self._written(asked)
         if asked.target.name:
             raise statuses.method_not_allowed()
-        if is_review(call):
-            return self._object(asked, call, answer(call, obj, self._identities), 201)
         made = await self._writer.create(call, obj)
         return self._object(asked, call, made, 201)
+
+    async def _answer(self, asked: _Asked) -> Answer:
+        target, sub, kind = asked.target, asked.target.subresource, asked.target.kind
+        if sub is not None:
+            schema = self._facts.schema(sub.group, sub.version, sub.kind)
+            kind = Kind(sub.group, sub.version, sub.kind, f"{kind.plural}/{sub.name}", "", True, schema=schema)
+        shown = Shown(kind, asked.shown.form, asked.shown.included)
+        about = Target(kind, target.verb, target.namespace, target.name)
+        view = _Asked(asked.request, asked.query, about, asked.user, shown)
+        call, obj = self._written(view)
+        assert self._reviews is not None
+        return self._object(view, call, in_order(kind, self._reviews.answer(call, target, obj)), 201)
 
     async def _update(self, asked: _Asked) -> Answer:
         call, obj = self._written(asked)

@@ -61,7 +61,7 @@ async def test_reviews_are_answered_and_never_stored() -> None:
     access = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     asked = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
     assert (await ask("POST", access, asked))["status"] == {"allowed": True}
-    assert (await ask("POST", access, {"spec": {}}))["code"] == 400
+    assert (await ask("POST", access, {"spec": {}}))["code"] == 422
     binding = {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
     assert (await ask("POST", "/api/v1/namespaces/default/bindings", binding))["code"] == 405
     assert server.store.revision == revision

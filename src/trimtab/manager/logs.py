@@ -43,7 +43,7 @@ def configure_logs(form: Format | None = None, level: Level = "info", *, stream:
     if form == "json":
         rendering: list[Any] = [
             structlog.processors.EventRenamer("message"),
-            structlog.processors.format_exc_info,
+            structlog.processors.format_exc_info,  # before secrets are hidden: they may be in a traceback too
             hide_secrets,
             structlog.processors.JSONRenderer(default=repr),
         ]
@@ -51,7 +51,7 @@ def configure_logs(form: Format | None = None, level: Level = "info", *, stream:
         console = structlog.dev.ConsoleRenderer(
             colors=out.isatty(), exception_formatter=structlog.dev.plain_traceback, pad_event_to=40
         )
-        rendering = [hide_secrets, console]
+        rendering = [structlog.processors.format_exc_info, hide_secrets, console]
     handler = logging.StreamHandler(out)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(

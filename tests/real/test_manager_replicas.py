@@ -6,17 +6,38 @@ import asyncio
 import signal
 import time
 from collections.abc import AsyncIterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
-from trimtab.client import Client
+from trimtab.client import Client, Watch
 from trimtab.kube.coordination.v1 import Lease
+from trimtab.kube.core.v1 import ConfigMap
 from trimtab.testing.control_plane import ControlPlane
 
-from .cache_helpers import config_map
+from .cache_helpers import config_map, until
 from .manager_helpers import Replica, Replicas, replicas, writers
 
+MANY = 1000
+ONCE = '''
+import asyncio
+import os
+
+import trimtab
+from trimtab.client import MergePatch
+from trimtab.kube.core.v1 import ConfigMap
+
+app = trimtab.App("once")
+
+
+@app.controller(ConfigMap, where=trimtab.labelled("write"), workers=4)
+async def once(cm, ctx):
+    """Something that must not be done twice, and takes a moment."""
+    if "by" not in cm.data:
+        await asyncio.sleep(0.02)
+        await ctx.patch(ConfigMap, ctx.name, MergePatch({"data": {"by": os.environ["REPLICA"]}}))
+'''
 QUICK = ("--leader-elect", "--lease-duration", "3", "--renew-deadline", "2", "--retry-period", "0.4")
 
 
@@ -95,6 +116,51 @@ async def test_a_leader_that_was_paused_past_its_lease_writes_nothing_when_it_wa
         if inside:
             assert "this process leads no longer: it may not write since" in text, str(first)
             assert "was it paused?" in text
+
+
+async def test_under_load_a_leader_is_killed_and_the_next_one_paused_and_everything_is_done_once(
+    control_plane: ControlPlane, client: Client, tmp_path: Path
+) -> None:
+    names = iter(range(MANY))
+
+    async def create() -> None:
+        for number in names:
+            await client.create(config_map(f"c{number}", write="yes"))
+
+    await asyncio.gather(*(create() for _ in range(16)))
+    written: list[tuple[str, str]] = []  # what, and by whom
+
+    async def follow(events: Watch[ConfigMap]) -> None:
+        async for event in events:
+            if event.type == "MODIFIED":
+                by = event.object.data["by"]
+                written.append((event.object.metadata.name, by))
+
+    async with (
+        client.watch(ConfigMap, namespace=client.namespace, labels="write") as events,
+        replicas(control_plane.kubeconfig(), client.namespace, tmp_path, ONCE) as several,
+    ):
+        following = asyncio.create_task(follow(events))
+        try:
+            first, *others = await a_leader_and_standbys(several, *QUICK)
+            await until(lambda: len(written) > MANY // 4)
+            first.process.send_signal(signal.SIGKILL)
+            second = await next_leader(others, 20)
+            (third,) = (other for other in others if other is not second)
+            await until(lambda: sum(by == second.name for _, by in written) > MANY // 4)
+            second.process.send_signal(signal.SIGSTOP)
+            await third.says("leading: ", 20)
+            await until(lambda: written[-1][1] == third.name)
+            second.process.send_signal(signal.SIGCONT)
+            assert await second.ended(20) == 1
+            await until(lambda: len(written) >= MANY, 60)
+            third.process.send_signal(signal.SIGTERM)
+            assert await third.ended(20) == 0  # it was idle: nothing more is to come
+        finally:
+            following.cancel()
+    assert [by for by, _ in groupby(by for _, by in written)] == [first.name, second.name, third.name]
+    assert sorted(name for name, _ in written) == sorted(f"c{number}" for number in range(MANY))
+    assert "is lost: it was not renewed for " in second.entries[-1]["message"], str(second)
 
 
 async def test_a_leader_that_is_asked_to_stop_drains_and_hands_over_at_once(several: Replicas, client: Client) -> None:

@@ -7,7 +7,7 @@ SHELL  := /bin/bash
 GENERATED := src/trimtab/kube src/trimtab/apiserver/facts src/trimtab/apiserver/access/roles.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-real lint format control-plane generate check-generated bench lock clean
+.PHONY: help test test-real lint format control-plane generate check-generated parity bench lock clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -54,6 +54,10 @@ $(BENCH)/installed: requirements/bench.txt pyproject.toml
 
 bench: $(BENCH)/installed ## side by side with peers: make bench ARGS="client --pods 1000"
 	$(BENCH)/bin/python -m bench $(ARGS)
+
+parity: export TRIMTAB_KUBERNETES_VERSION ?=
+parity: $(VENV)/installed ## the server inside beside a real one: make parity ARGS="--show 'apply creates'" TRIMTAB_KUBERNETES_VERSION=1.34.4
+	$(BIN)/python -m tests.parity $(ARGS)
 
 lock: $(VENV)/installed ## pin the requirements anew
 	tools/lock

@@ -1,5 +1,7 @@
 """Scripts of requests that are sent to two API servers, whose answers have to be equal.
 
-A script is a list of steps; `$NS` in it is a namespace of the script's own, and `$3.metadata.uid` what the answer to
-the fourth step (the first is 0) has there.
+`python -m tests.parity` plays them against a real kube-apiserver, twice, and against the embedded one. What differs
+between the two runs of the real one is masked, and nothing else.
+
+The way of a script: scripts/ → playing (through sending) → canonical → comparing → verdicts and their table
 """

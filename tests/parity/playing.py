@@ -1,33 +1,59 @@
-"""Plays a script against a server, and writes down what it answers."""
+"""Plays a script against a server, and writes down what it answers.
+
+`$NS` in a step is a namespace of the script's own, and `$3.metadata.uid` what the answer to the fourth step (the first
+is 0) has there.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-HEADERS_THAT_MATTER = ("content-type", "warning", "retry-after", "cache-control", "location", "allow")
+HEADERS_THAT_MATTER = (
+    "allow",
+    "cache-control",
+    "content-encoding",
+    "content-type",
+    "location",
+    "retry-after",
+    "vary",
+    "warning",
+    "www-authenticate",
+)
 _REFERENCE = re.compile(r"\$(\d+)((?:\.[\w-]+)+)")
+_PAUSE = 0.05
 
 
 @dataclass(frozen=True)
 class Step:
-    """One request."""
+    """One request, or one call of kubectl (KUBECTL and its arguments), or what webhooks were asked so far (HOOKS).
+
+    It is repeated until its answer contains `until`. What is `live` goes on during the steps that follow.
+    """
 
     method: str
     path: str
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
+    until: str = ""
+    live: bool = False
 
 
 @dataclass(frozen=True)
 class Script:
-    """Requests one after the other, in one area of what a server does."""
+    """Requests one after the other, in one area of what a server does.
+
+    One that is `alone` reads what other scripts change, so nothing else is played beside it.
+    """
 
     name: str
     steps: list[Step]
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,25 +65,92 @@ class Answer:
     body: Any
 
 
-Send = Callable[[str, str, bytes | None, dict[str, str]], tuple[int, list[tuple[str, str]], bytes]]
+Raw = tuple[int, list[tuple[str, str]], bytes]
 
 
-def play(script: Script, send: Send, namespace: str) -> list[Answer]:
-    """Send all steps, in order."""
+class Server(Protocol):
+    """Where a script is played."""
+
+    patience: float
+
+    def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Raw: ...
+
+    def begin(self, method: str, path: str, headers: dict[str, str]) -> Callable[[], Raw]:
+        """Send a request, wait for the head of its answer alone, and give what reads the rest."""
+        ...
+
+    def kubectl(self, arguments: str, stdin: str) -> tuple[int, str, str]: ...
+
+    def reviews(self, namespace: str) -> list[Any]: ...
+
+    def places(self) -> dict[str, str]:
+        """What stands for words like $HOOK."""
+        ...
+
+
+def namespace_of(area: str, script: Script) -> str:
+    """A namespace that is the same on all servers."""
+    return f"p{zlib.crc32(f'{area}/{script.name}'.encode()):08x}"
+
+
+def play(script: Script, server: Server, namespace: str) -> list[Answer]:
+    """Send all steps, in order, in a namespace made for them."""
+    server.send(
+        "POST",
+        "/api/v1/namespaces",
+        json.dumps({"metadata": {"name": namespace}}).encode(),
+        {"Content-Type": "application/json"},
+    )
     answers: list[Answer] = []
-    for step in script.steps:
-        filled = _fill(step, answers, namespace)
-        status, headers, body = send(*filled)
-        answers.append(Answer(status, _kept(headers), _read(body)))
+    running: dict[int, Callable[[], Raw]] = {}
+    for number, step in enumerate(script.steps):
+        if step.live:
+            method, path, _, headers = _fill(step, answers, namespace, server.places())
+            running[number] = server.begin(method, path, headers)
+            answers.append(Answer(0, {}, None))
+        else:
+            answers.append(_until(step, answers, namespace, server))
+    for number, rest in running.items():
+        answers[number] = _answer(rest())
     return answers
 
 
-def _fill(step: Step, answers: list[Answer], namespace: str) -> tuple[str, str, bytes | None, dict[str, str]]:
+def _until(step: Step, answers: list[Answer], namespace: str, server: Server) -> Answer:
+    deadline = time.monotonic() + server.patience
+    while True:
+        answer = _once(step, answers, namespace, server)
+        if not step.until or step.until in f"{answer.status} {json.dumps(answer.body)}" or time.monotonic() > deadline:
+            return answer
+        time.sleep(_PAUSE)
+
+
+def _once(step: Step, answers: list[Answer], namespace: str, server: Server) -> Answer:
+    method, path, body, headers = _fill(step, answers, namespace, server.places())
+    if method == "KUBECTL":
+        code, out, err = server.kubectl(path, (body or b"").decode())
+        return Answer(code, {}, {"stdout": out.splitlines(), "stderr": err.splitlines()})
+    if method == "HOOKS":
+        return Answer(0, {}, server.reviews(namespace))
+    return _answer(server.send(method, path, body, headers))
+
+
+def _answer(raw: Raw) -> Answer:
+    status, headers, body = raw
+    return Answer(status, _kept(headers), _read(body))
+
+
+def _fill(
+    step: Step, answers: list[Answer], namespace: str, places: dict[str, str]
+) -> tuple[str, str, bytes | None, dict[str, str]]:
     def fill(text: str) -> str:
+        if "$" not in text:
+            return text
         text = _REFERENCE.sub(lambda m: _look_up(answers[int(m[1])].body, m[2][1:].split(".")), text)
+        for word, place in places.items():
+            text = text.replace(word, place)
         return text.replace("$NS", namespace)
 
-    headers = dict(step.headers)
+    headers = {name: fill(value) for name, value in step.headers.items()}
     body: bytes | None = None
     if isinstance(step.body, bytes):
         body = step.body
@@ -73,7 +166,7 @@ def _fill(step: Step, answers: list[Answer], namespace: str) -> tuple[str, str, 
 def _look_up(value: Any, way: list[str]) -> str:
     for name in way:
         if isinstance(value, list):
-            value = value[int(name)]
+            value = value[int(name)] if name.isdigit() and int(name) < len(value) else None
         elif isinstance(value, dict):
             value = value.get(name, "absent")
         else:

@@ -1,9 +1,12 @@
-"""The scripts, by area."""
+"""The scripts, by area: what needs Python is in modules, the rest is text, a file for each area."""
+
+from pathlib import Path
 
 from tests.parity.playing import Script
+from tests.parity.reading import read
 from tests.parity.scripts import deletes, errors, forms, lists, updates, watches, writes
 
-AREAS: dict[str, list[Script]] = {
+_MODULES: dict[str, list[Script]] = {
     "errors": errors.SCRIPTS,
     "writes": writes.SCRIPTS,
     "updates": updates.SCRIPTS,
@@ -12,3 +15,16 @@ AREAS: dict[str, list[Script]] = {
     "watches": watches.SCRIPTS,
     "forms": forms.SCRIPTS,
 }
+
+
+def areas() -> dict[str, list[Script]]:
+    """All scripts. No two of an area have one name."""
+    found = {area: list(scripts) for area, scripts in _MODULES.items()}
+    for path in sorted(Path(__file__).parent.glob("*.txt")):
+        found.setdefault(path.stem, []).extend(read(path))
+    for area, scripts in found.items():
+        names = [script.name for script in scripts]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise ValueError(f"{area} has two scripts with one name: {', '.join(sorted(twice))}")
+    return found

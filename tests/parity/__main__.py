@@ -14,9 +14,9 @@ from pathlib import Path
 from tests.parity import baseline, recording, servers
 from tests.parity.hooks import Hooks
 from tests.parity.playing import Script
-from tests.parity.running import Played, Verdict, judge, run
+from tests.parity.running import Played, Verdict, doubts, judge, run
 from tests.parity.scripts import areas
-from tests.parity.telling import frequent, show, table
+from tests.parity.telling import frequent, hidden, show, table
 
 from trimtab.testing import binaries
 
@@ -29,6 +29,7 @@ def main() -> int:
     parser.add_argument("--accept", action="store_true", help="write down as baseline what is not equal")
     parser.add_argument("--record", action="store_true", help="write down a tenth of the answers for make test")
     parser.add_argument("--frequent", type=int, metavar="N", help="the N most frequent differences")
+    parser.add_argument("--masked", action="store_true", help="the places where two runs of the real server differ")
     parser.add_argument("--workers", type=int, default=5, help="scripts at once on each server")
     given = parser.parse_args()
 
@@ -62,12 +63,15 @@ def main() -> int:
     if given.frequent:
         print(frequent(verdicts, given.frequent))
     print(f"{time.monotonic() - started:.0f} s")
+    if given.masked:
+        print(hidden(verdicts))
     if given.record:
         recording.write(minor, {v.key: v.expected for v in verdicts})
+    wrong = doubts(verdicts)
     if given.accept:
         baseline.write(minor, verdicts, listed, whole=not given.area)
-        return 0
-    wrong = baseline.complaints(verdicts, listed, whole=not given.area)
+    else:
+        wrong += baseline.complaints(verdicts, listed, whole=not given.area)
     for line in wrong:
         print(line)
     return 1 if wrong else 0

@@ -53,13 +53,13 @@ def differences(step: int, wanted: Any, ours: Any, way: str = "") -> list[Differ
     return [] if _same(wanted, ours) else [Difference(step, way, wanted, ours)]
 
 
-def masked(value: Any) -> int:
-    """How many places are left out."""
+def masked(value: Any, way: str = "") -> list[str]:
+    """The places that are left out."""
     if isinstance(value, dict):
-        return sum(map(masked, value.values()))
+        return [place for key, item in value.items() for place in masked(item, f"{way}.{key}".lstrip("."))]
     if isinstance(value, list):
-        return sum(map(masked, value))
-    return int(isinstance(value, str) and value in (VARIES, MAY_LACK))
+        return [place for number, item in enumerate(value) for place in masked(item, f"{way}[{number}]")]
+    return [way] if isinstance(value, str) and value in (VARIES, MAY_LACK) else []
 
 
 def _same(first: Any, second: Any) -> bool:

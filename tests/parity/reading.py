@@ -10,7 +10,8 @@ A line that begins with spaces goes on with the one before. A body is YAML, or t
 name, and what is laid over it. `@` adds a header by a short name, or as @Name=value; @as=USER impersonates,
 @until=TEXT repeats until the answer contains that, @live goes on during what follows, @raw sends the body as it is.
 `with V: one | two` after the title makes a script for each, in which %V stands for the value; several names have
-their values parted by `;`. `#` begins a remark, `!alone` after the title lets nothing be played beside the script.
+their values parted by `;`. `let V = value`, before the first script, holds for the whole file. `#` begins a remark;
+`!alone` after the title lets nothing be played beside the script.
 """
 
 from __future__ import annotations
@@ -42,12 +43,14 @@ _MARKS = {
 def read(path: Path) -> list[Script]:
     """All scripts of a file."""
     scripts: list[Script] = []
-    for block in re.split(r"^== *", path.read_text(), flags=re.MULTILINE)[1:]:
+    head, *blocks = re.split(r"^== *", path.read_text(), flags=re.MULTILINE)
+    always = dict(re.findall(r"^let (\w+) = (.*)$", head, re.MULTILINE))
+    for block in blocks:
         title, _, rest = block.partition("\n")
         lines = _lines(rest)
         names, rows = _table(lines)
         for row in rows:
-            values = dict(zip(names, row, strict=True))
+            values = {**always, **dict(zip(names, row, strict=True))}
             name = _put(title.removesuffix("!alone").strip(), values)
             steps = [step(_put(line, values)) for line in lines]
             scripts.append(Script(name, steps, alone=title.endswith("!alone")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -78,3 +79,16 @@ def compared(wanted: list[Any], ours: list[Any]) -> list[Difference]:
     for number, (one, other) in enumerate(zip(wanted, ours, strict=True)):
         found += differences(number, one, other)
     return found
+
+
+def doubts(verdicts: list[Verdict]) -> list[str]:
+    """A line for each script that does not work with the real server: what it waits for never comes, or no answer."""
+    lines: list[str] = []
+    for verdict in verdicts:
+        for number, (step, answer) in enumerate(zip(verdict.script.steps, verdict.expected, strict=True)):
+            said = f"{answer['status']} {json.dumps(answer['body'])}"
+            if step.until and step.until not in said:
+                lines.append(f"SCRIPT: {verdict.key} [{number}] waits in vain for {step.until!r}: {said[:300]}")
+            elif answer["status"] == -1 or (answer["status"] == 0 and step.method not in ("KUBECTL", "HOOKS")):
+                lines.append(f"SCRIPT: {verdict.key} [{number}] has no answer: {said[:300]}")
+    return lines

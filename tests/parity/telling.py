@@ -20,10 +20,10 @@ def table(verdicts: list[Verdict], version: str) -> str:
         *(_row(area, some) for area, some in sorted(rows.items())),
         _row("**all**", verdicts),
     ]
-    hidden = sum(masked(v.expected) for v in verdicts)
+    places = sum(len(masked(v.expected)) for v in verdicts)
     equal = sum(v.equal for v in verdicts)
     share = f"{equal / max(1, len(verdicts)):.1%} of the scripts are equal"
-    lines.append(f"\n{share}; {hidden:,} places differ between two runs of the real one and are masked.")
+    lines.append(f"\n{share}; {places:,} places differ between two runs of the real one and are masked.")
     return "\n".join(lines)
 
 
@@ -48,6 +48,11 @@ def frequent(verdicts: list[Verdict], number: int) -> str:
             found[signature].append(verdict.key)
     most = sorted(found.items(), key=lambda item: -len(item[1]))[:number]
     return "\n".join(f"- {len(keys)} scripts: {signature} — {keys[0]}" for signature, keys in most)
+
+
+def hidden(verdicts: list[Verdict]) -> str:
+    """The places that are masked."""
+    return "\n".join(f"- {v.key}: {place}" for v in verdicts for place in masked(v.expected))
 
 
 def _row(area: str, verdicts: list[Verdict]) -> str:

@@ -44,6 +44,12 @@ class Peer:
             )
             self._known.load_cert_chain(pair)
         self._kept = threading.local()
+        self._made: list[http.client.HTTPSConnection] = []
+
+    def close(self) -> None:
+        """Close all connections, those that were kept too."""
+        for connection in self._made:
+            connection.close()
 
     def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Raw:
         return self._begin(method, path, body, headers, keep="Authorization" not in headers)()
@@ -105,7 +111,9 @@ class Peer:
             self._kept.connection = None
             yield kept
         context = self._known if known else self._plain
-        yield http.client.HTTPSConnection(self._host, timeout=_SECONDS, context=context)
+        made = http.client.HTTPSConnection(self._host, timeout=_SECONDS, context=context)
+        self._made.append(made)
+        yield made
 
     def _rest(
         self, connection: http.client.HTTPSConnection, response: http.client.HTTPResponse, *, keep: bool

@@ -6,7 +6,7 @@ import select
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tests.parity.hooks import Hooks
@@ -25,7 +25,8 @@ def real(label: str, folder: Path, hooks: Hooks, version: str | None = None) -> 
     with ControlPlane(version) as plane:
         kubeconfig = folder / f"{label}.kubeconfig"
         kubeconfig.write_bytes(plane.kubeconfig().read_bytes())
-        yield Peer(label, kubeconfig, hooks, REAL_PATIENCE)
+        with closing(Peer(label, kubeconfig, hooks, REAL_PATIENCE)) as peer:
+            yield peer
 
 
 @contextmanager
@@ -42,7 +43,8 @@ def ours(folder: Path, hooks: Hooks) -> Generator[Peer]:
             line = process.stdout.readline() if ready else b""
             if not line.startswith(b"ready at"):
                 raise RuntimeError(f"the embedded server did not start: {log.read_text()[-2000:]}")
-            yield Peer("ours", kubeconfig, hooks, OUR_PATIENCE)
+            with closing(Peer("ours", kubeconfig, hooks, OUR_PATIENCE)) as peer:
+                yield peer
         finally:
             process.terminate()
             process.wait(30)

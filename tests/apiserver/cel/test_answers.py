@@ -34,7 +34,7 @@ KNOWN = {
 def cases() -> Iterator[Any]:
     for answer in ANSWERS:
         expression = answer["expression"]
-        marks = [pytest.mark.xfail(reason=KNOWN[expression], strict=False)] if expression in KNOWN else []
+        marks = [pytest.mark.xfail(reason=KNOWN[expression])] if expression in KNOWN else []
         yield pytest.param(answer, id=f"{answer['area']}: {expression}", marks=marks)
 
 

@@ -90,6 +90,7 @@ def test_what_is_a_secret_is_hidden(log: Log) -> None:
     mine = structlog.stdlib.get_logger("mine")
     mine.info("x", password="p4ss", api_key="p4ss", db_password="p4ss", data=b"p4ss", tokens=3, key="a/token")
     mine.info("sent Authorization: Bearer p4ss.p4ss-p4ss to https://me:p4ss@host/x")
+    mine.info("sends", headers={"Authorization": "p4ss", "Accept": "all"}, urls=["https://me:p4ss@host"], of=(b"p4ss",))
     headers = bearer("p4ss-p4ss-p4ss")
     logging.getLogger("library").warning("failed with %s", headers)
     mine.info("with", error=ValueError("https://me:p4ss@host refused"))
@@ -102,6 +103,7 @@ def test_what_is_a_secret_is_hidden(log: Log) -> None:
     first = log()[0]
     assert (first["tokens"], first["key"]) == (3, "a/token")
     assert "https://[hidden]@host/x" in text
+    assert log()[2]["headers"] == {"Authorization": "[hidden]", "Accept": "all"}
 
 
 def test_a_secret_in_a_traceback_is_hidden_on_a_terminal_too() -> None:

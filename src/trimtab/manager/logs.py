@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
-from typing import Any, Final, Literal, TextIO, TypeAlias
+from collections.abc import Iterable, Mapping, MutableMapping
+from typing import Any, Final, Literal, TextIO, TypeAlias, cast
 
 import structlog
 
@@ -89,13 +89,27 @@ def say_for_which(_: object, __: str, event: MutableMapping[str, Any]) -> Mutabl
 def hide_secrets(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Take out what is named like a secret, and what looks like one: bearer tokens, passwords in URLs."""
     for name, value in event.items():
-        if _NAMED_SECRET.search(name):
-            event[name] = HIDDEN
-        elif isinstance(value, str):
-            event[name] = _without_secrets(value)
-        elif isinstance(value, BaseException | bytes):
-            event[name] = HIDDEN if isinstance(value, bytes) else _without_secrets(str(value))
+        event[name] = _hidden(name, value)
     return event
+
+
+def _hidden(name: object, value: Any) -> Any:
+    if isinstance(name, str) and _NAMED_SECRET.search(name):
+        return HIDDEN
+    match value:
+        case str():
+            return _without_secrets(value)
+        case bytes():
+            return HIDDEN
+        case BaseException():
+            return _without_secrets(str(value))
+        case Mapping():  # such as the headers of a request
+            inner = cast("Mapping[object, Any]", value)
+            return {of: _hidden(of, each) for of, each in inner.items()}
+        case list() | tuple():
+            return [_hidden("", each) for each in cast("Iterable[Any]", value)]
+        case _:
+            return value
 
 
 def _without_secrets(text: str) -> str:

@@ -91,6 +91,9 @@ def test_what_is_a_secret_is_hidden(log: Log) -> None:
     mine.info("x", password="p4ss", api_key="p4ss", db_password="p4ss", data=b"p4ss", tokens=3, key="a/token")
     mine.info("sent Authorization: Bearer p4ss.p4ss-p4ss to https://me:p4ss@host/x")
     mine.info("sends", headers={"Authorization": "p4ss", "Accept": "all"}, urls=["https://me:p4ss@host"], of=(b"p4ss",))
+    endless: list[object] = []
+    endless.append(endless)
+    mine.info("goes round", endless=endless)
     headers = bearer("p4ss-p4ss-p4ss")
     logging.getLogger("library").warning("failed with %s", headers)
     mine.info("with", error=ValueError("https://me:p4ss@host refused"))

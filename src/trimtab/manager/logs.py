@@ -20,6 +20,7 @@ Format: TypeAlias = Literal["json", "console"]
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 HIDDEN: Final = "[hidden]"
+_DEEPEST: Final = 20  # what is nested deeper, or in itself, is not looked through
 _NAMED_SECRET: Final = re.compile(
     r"(?i)(^|[_.-])(password|passwd|token|authorization|api_?key|private_?key|client_?secret|credentials?)$"
 )
@@ -93,8 +94,8 @@ def hide_secrets(_: object, __: str, event: MutableMapping[str, Any]) -> Mutable
     return event
 
 
-def _hidden(name: object, value: Any) -> Any:
-    if isinstance(name, str) and _NAMED_SECRET.search(name):
+def _hidden(name: object, value: Any, depth: int = 0) -> Any:
+    if depth > _DEEPEST or (isinstance(name, str) and _NAMED_SECRET.search(name)):
         return HIDDEN
     match value:
         case str():
@@ -105,9 +106,9 @@ def _hidden(name: object, value: Any) -> Any:
             return _without_secrets(str(value))
         case Mapping():  # such as the headers of a request
             inner = cast("Mapping[object, Any]", value)
-            return {of: _hidden(of, each) for of, each in inner.items()}
+            return {of: _hidden(of, each, depth + 1) for of, each in inner.items()}
         case list() | tuple():
-            return [_hidden("", each) for each in cast("Iterable[Any]", value)]
+            return [_hidden("", each, depth + 1) for each in cast("Iterable[Any]", value)]
         case _:
             return value
 

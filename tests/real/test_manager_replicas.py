@@ -14,6 +14,7 @@ import pytest
 from trimtab.client import Client, Watch
 from trimtab.kube.coordination.v1 import Lease
 from trimtab.kube.core.v1 import ConfigMap
+from trimtab.kube.events.v1 import Event
 from trimtab.testing.control_plane import ControlPlane
 
 from .cache_helpers import config_map, until
@@ -175,5 +176,8 @@ async def test_a_leader_that_is_asked_to_stop_drains_and_hands_over_at_once(seve
         second = await next_leader(others, 20)
         assert time.monotonic() - ended < 2.4 + 2  # a look, not the 15 s of the lease
         await seen.until(first.name, second.name)
+        events = await client.list(Event, fields={"regarding.kind": "Lease", "regarding.name": "writer"})
+        notes = [event.note for event in events if (event.note or "").startswith(json_identity(first))]
+        assert sorted(notes) == [f"{json_identity(first)} {what}" for what in ("became leader", "stopped leading")]
         said = [entry["message"] for entry in first.entries]
         assert said.index("SIGTERM: stopping; once more ends this process at once") < said.index("stopped")

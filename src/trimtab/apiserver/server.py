@@ -59,7 +59,7 @@ class Server:
         self.access = Access(self.store, self.catalogue, self.surroundings)
         self.identities = self.access.identities
         self.address = address
-        gate = admission or Gate(self.access.rbac)
+        gate = admission or Gate(self.store, self.catalogue, self.access.rbac, self.surroundings)
         self._verbs = Verbs(self.store, self.surroundings, self.facts, admission=gate, reviews=self.access.reviews)
         self._noted = self.surroundings.now(), self.store.revision
         self._openapis = Documents(self.catalogue, self.facts)

@@ -60,8 +60,9 @@ class Refused(TrimtabError):
             "metadata": {"continue": self.continue_} if self.continue_ else {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
         }
+        if self.reason:
+            status["reason"] = self.reason
         if (given := {key: value for key, value in details.items() if value}) or self.empty_details:
             status["details"] = given
         status["code"] = self.code

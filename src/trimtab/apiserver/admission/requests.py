@@ -1,0 +1,111 @@
+"""What admission is asked about: a write, as webhooks and policies see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from trimtab.apiserver.calls import Call
+from trimtab.apiserver.catalogue import Kind
+from trimtab.apiserver.messages import User
+from trimtab.apiserver.objects import in_order
+from trimtab.apiserver.scaling import scale_of
+
+Json: TypeAlias = dict[str, Any]
+
+_OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+
+
+@dataclass(slots=True)
+class Write:
+    """One write: what it makes of what."""
+
+    call: Call
+    operation: str  # CREATE, UPDATE or DELETE
+    new: Json | None
+    old: Json | None
+    namespace: Json | None  # the object's namespace, or what is made of it where it is one itself
+    annotations: dict[str, str] = field(default_factory=dict[str, str])  # for those who audit
+
+    @property
+    def kind(self) -> Kind:
+        """Of which kind the object is."""
+        return self.call.target.kind
+
+    @property
+    def subresource(self) -> str:
+        """`status`, or ""."""
+        sub = self.call.target.subresource
+        return sub.name if sub is not None else ""
+
+    @property
+    def name(self) -> str:
+        """The object's name; "" where it is to be generated."""
+        return self.call.target.name or (self.new or {}).get("metadata", {}).get("name", "")
+
+    def shown(self, obj: Json | None, version: str) -> Json | None:
+        """The object as it is sent in a version of its group."""
+        if obj is None:
+            return None
+        if self.subresource == "scale":
+            return scale_of(self.kind, obj)
+        shown = in_order(self.kind, obj)
+        if version != self.kind.version:
+            shown["apiVersion"] = f"{self.kind.group}/{version}" if self.kind.group else version
+        return shown
+
+
+def request_body(write: Write, uid: str, version: str) -> Json:
+    """The `request` of an AdmissionReview; `version` is the one in which a rule named the kind."""
+    kind, call = write.kind, write.call
+    about = {"group": kind.group, "version": version, "kind": _kind_name(write)}
+    resource = {"group": kind.group, "version": version, "resource": kind.plural}
+    if write.subresource == "scale":
+        about = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+    asked_kind = about if write.subresource == "scale" else {**about, "version": kind.version}
+    made: Json = {
+        "uid": uid,
+        "kind": about,
+        "resource": resource,
+        "subResource": write.subresource,
+        "requestKind": asked_kind,
+        "requestResource": {**resource, "version": kind.version},
+        "requestSubResource": write.subresource,
+        "name": write.name,
+        "namespace": call.target.namespace or (write.name if kind.bucket == "namespaces" else ""),
+        "operation": write.operation,
+        "userInfo": user_info(call.user),
+    }
+    made = {name: value for name, value in made.items() if value}
+    return made | {
+        "object": write.shown(write.new, version),
+        "oldObject": write.shown(write.old, version),
+        "dryRun": call.options.dry_run,
+        "options": _options(write),
+    }
+
+
+def user_info(user: User) -> Json:
+    """Who asks, as it stands in reviews."""
+    made: Json = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
+    made["extra"] = {key: list(values) for key, values in user.extra.items()}
+    return {name: value for name, value in made.items() if value}
+
+
+def _kind_name(write: Write) -> str:
+    return write.kind.kind
+
+
+def _options(write: Write) -> Json:
+    call = write.call
+    kind = "PatchOptions" if call.target.verb == "patch" else _OPTIONS[write.operation]
+    made: Json = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    if call.options.dry_run:
+        made["dryRun"] = ["All"]
+    if call.options.force is not None:
+        made["force"] = call.options.force
+    if call.options.manager:
+        made["fieldManager"] = call.options.manager
+    if write.operation != "DELETE" and call.options.validation != "Warn":  # which is what it is where nobody asks
+        made["fieldValidation"] = call.options.validation
+    return made

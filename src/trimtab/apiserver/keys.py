@@ -8,13 +8,14 @@ from __future__ import annotations
 import secrets
 import ssl
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from trimtab.pki import CertificateAuthority, Issued, kubeconfig, write_kubeconfig
 
 _HOSTS: Final = ("127.0.0.1", "::1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
+_ACCOUNTS: Final = "accounts.key"
 _TOKEN: Final = "admin.token"  # noqa: S105 - the name of a file
 
 
@@ -24,6 +25,7 @@ class Keys:
 
     authority: CertificateAuthority
     token: str
+    accounts: bytes = field(default=b"", repr=False)  # the key that signs tokens of service accounts, where it is kept
 
     @classmethod
     def make(cls) -> Keys:
@@ -34,15 +36,20 @@ class Keys:
     def in_folder(cls, folder: Path) -> Keys:
         """Those in the folder, made there where there are none."""
         certificate, key, token = folder / "ca.crt", folder / "ca.key", folder / _TOKEN
+        accounts = folder / _ACCOUNTS
         if certificate.exists() and key.exists() and token.exists():
             pair = Issued(certificate.read_bytes(), key.read_bytes())
-            return cls(CertificateAuthority(pair), token.read_text().strip())
+            authority = CertificateAuthority(pair)
+            if not accounts.exists():
+                _write_secret(accounts, authority.issue_server("service-accounts").key)
+            return cls(authority, token.read_text().strip(), accounts.read_bytes())
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         made = cls.make()
         made.authority.pair.write(folder, "ca")
-        token.touch(mode=0o600)
-        token.write_text(made.token + "\n")
-        return made
+        _write_secret(token, made.token.encode() + b"\n")
+        key_of_accounts = made.authority.issue_server("service-accounts").key
+        _write_secret(accounts, key_of_accounts)
+        return replace(made, accounts=key_of_accounts)
 
     def server_context(self) -> ssl.SSLContext:
         """TLS for the server, which takes client certificates of its own authority."""
@@ -60,3 +67,8 @@ class Keys:
         """Write a kubeconfig by which its owner is this user."""
         client = self.authority.issue_client(user, groups)
         write_kubeconfig(path, kubeconfig(url, self.authority.certificate, client))
+
+
+def _write_secret(path: Path, data: bytes) -> None:
+    path.touch(mode=0o600)
+    path.write_bytes(data)

@@ -57,6 +57,8 @@ async def serving(
 ) -> AsyncGenerator[tuple[Listener, Listener | None]]:
     """Serve over HTTPS, and over HTTP where that has a port."""
     server.identities.add_token(keys.token, ADMIN)
+    if keys.accounts:
+        server.access.tokens.use(keys.accounts)
     secure = Listener(server.handle, tls=keys.server_context())
     plain = Listener(server.handle) if http_port is not None else None
     try:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
 from trimtab.apiserver.access.checks import check_binding, check_binding_change, check_role, fill_binding
+from trimtab.apiserver.admission.checks import check_policy
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import Cause
 from trimtab.apiserver.custom import conditions
@@ -122,6 +123,14 @@ class _Jobs(_Orphaning):
         "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
         "set propagationPolicy=Orphan to suppress this warning"
     )
+
+
+class _Policies(_Generational):
+    def check_create(self, obj: Json) -> list[Cause]:
+        return check_policy(obj)
+
+    def check_update(self, new: Json, old: Json) -> list[Cause]:
+        return [] if new.get("spec") == old.get("spec") else check_policy(new)
 
 
 class _Upserting(Strategy):
@@ -271,6 +280,7 @@ _CLASSES: Final[dict[str, type[Strategy]]] = {
     "events": _Upserting,
     "events.events.k8s.io": _Upserting,
     "limitranges": _Upserting,
+    "validatingadmissionpolicies.admissionregistration.k8s.io": _Policies,
     "roles.rbac.authorization.k8s.io": _Roles,
     "rolebindings.rbac.authorization.k8s.io": _Bindings,
     "clusterroles.rbac.authorization.k8s.io": _Roles,

@@ -20,6 +20,11 @@ class Conditions:
     def __bool__(self) -> bool:
         return bool(self._all)
 
+    @property
+    def expressions(self) -> list[Expression]:
+        """What is evaluated."""
+        return [expression for _, expression in self._all]
+
     def hold(self, values: Mapping[str, Any]) -> tuple[bool, str]:
         """Whether they do, and what went wrong: one that is false decides, whatever went wrong with others."""
         errors: list[str] = []

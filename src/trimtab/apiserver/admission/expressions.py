@@ -83,12 +83,12 @@ class Expression:
         try:
             self.program = environment.compile(source)
         except CelError as error:
-            self.problem = f"compilation error: {error}"
+            self.problem = str(error)
 
     def evaluate(self, values: Mapping[str, Any]) -> tuple[Any, str]:
         """Its value, or what went wrong."""
         if self.program is None:
-            return None, self.problem
+            return None, f"compilation error: {self.problem}"
         outcome = self.program.evaluate(values)
         return outcome.value, "" if outcome.error is None else str(outcome.error)
 

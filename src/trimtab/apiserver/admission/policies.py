@@ -31,7 +31,9 @@ _LONGEST_MESSAGE: Final = 5 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Validation:
+class Validation:
+    """One of its rules."""
+
     rule: Expression
     message: str
     message_of: Expression | None
@@ -39,12 +41,14 @@ class _Validation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Policy:
+class Policy:
+    """A policy with its expressions compiled."""
+
     name: str
     match: Match
     conditions: Conditions
     variables: dict[str, Expression]
-    validations: tuple[_Validation, ...]
+    validations: tuple[Validation, ...]
     annotations: tuple[tuple[str, Expression], ...]
     param_kind: tuple[str, str] | None
     ignores_failure: bool
@@ -76,7 +80,7 @@ class Policies:
         self._store = store
         self._catalogue = catalogue
         self._rbac = rbac
-        self._policies = Compiled(store, POLICIES, _read_policy)
+        self._policies = Compiled(store, POLICIES, read_policy)
         self._bindings = Compiled(store, BINDINGS, _read_binding)
 
     @property
@@ -101,7 +105,7 @@ class Policies:
         if denied:
             raise _refusal(write, denied[0])
 
-    def _checked(self, policy: _Policy, binding: _Binding, write: Write) -> Iterator[_Found]:
+    def _checked(self, policy: Policy, binding: _Binding, write: Write) -> Iterator[_Found]:
         versions = self._versions(write)
         version = policy.match.version(write, versions)
         if not version or (binding.match is not None and not binding.match.version(write, versions)):
@@ -116,7 +120,7 @@ class Policies:
         for each in params:
             yield from self._evaluated(policy, binding, {**values, "params": each}, write)
 
-    def _evaluated(self, policy: _Policy, binding: _Binding, values: dict[str, Any], write: Write) -> Iterator[_Found]:
+    def _evaluated(self, policy: Policy, binding: _Binding, values: dict[str, Any], write: Write) -> Iterator[_Found]:
         holds, error = policy.conditions.hold(values)
         if error and not policy.ignores_failure:
             yield _Found(policy.name, binding, error)
@@ -136,7 +140,7 @@ class Policies:
             if isinstance(value, str) and not error:
                 write.annotations[f"{policy.name}/{key}"] = value
 
-    def _params(self, policy: _Policy, binding: _Binding, write: Write) -> Iterator[Any]:
+    def _params(self, policy: Policy, binding: _Binding, write: Write) -> Iterator[Any]:
         """The objects that a policy is checked with, one after the other; None where it needs none."""
         ref = binding.params
         if policy.param_kind is None or ref is None:
@@ -179,7 +183,7 @@ class _UnboundError(Exception):
     """A binding's parameters are not there."""
 
 
-def _message(validation: _Validation, values: dict[str, Any]) -> str:
+def _message(validation: Validation, values: dict[str, Any]) -> str:
     if validation.message_of is not None:
         value, error = validation.message_of.evaluate(values)
         text = value.strip() if isinstance(value, str) and not error else ""
@@ -199,7 +203,8 @@ def _refusal(write: Write, found: _Found) -> Refused:
     return refused
 
 
-def _read_policy(name: str, obj: Json) -> list[_Policy]:
+def read_policy(name: str, obj: Json) -> list[Policy]:
+    """Compile a policy."""
     spec = cast("Json", obj.get("spec") or {})
     param = cast("Json | None", spec.get("paramKind"))
     known = dict(WITH_NAMESPACE)
@@ -213,7 +218,7 @@ def _read_policy(name: str, obj: Json) -> list[_Policy]:
         of = expression.program.type if expression.program is not None else t.DYN
         declared.fields[each["name"]] = declared.properties[each["name"]] = Declared("unknown", of)
     environment = _environment(known, declared)
-    policy = _Policy(
+    policy = Policy(
         name,
         Match.read(spec.get("matchConstraints") or {}, "resourceRules"),
         Conditions(spec.get("matchConditions") or (), _environment(known, None)),
@@ -233,9 +238,9 @@ def _environment(known: dict[str, Variable], declared: Declared | None) -> Envir
     return Environment(known if declared is None else {**known, "variables": Variable(declared.type, declared)})
 
 
-def _validation(environment: Environment, given: Json) -> _Validation:
+def _validation(environment: Environment, given: Json) -> Validation:
     message_of = given.get("messageExpression")
-    return _Validation(
+    return Validation(
         Expression(environment, given.get("expression", "")),
         (given.get("message") or "").strip(),
         Expression(environment, message_of) if message_of else None,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from trimtab.apiserver.builtin.defaults import Default, defaults_of
 from trimtab.apiserver.conversion import CONVERSIONS, Conversion
 from trimtab.apiserver.custom.definition import Definition, Version
 from trimtab.apiserver.facts import Facts, ResourceFacts, Schema
@@ -47,6 +48,7 @@ class Kind:
     custom: Version | None = None  # of a custom one
     definition: Definition | None = None
     since: int = 0  # the revision of the definition: what was stored before may lack defaults
+    complete: Default | None = None  # what fills in what was left out, of a built-in kind
     header: bytes = b""  # how the JSON of each object begins
 
     def __post_init__(self) -> None:
@@ -148,6 +150,8 @@ def _kind(facts: Facts, group: str, version: str, told: ResourceFacts) -> Kind:
         for name, sub in told.subresources.items()
         if sub.served_by_default
     }
+    conversion = CONVERSIONS.get(f"{group}/{version}/{told.name}")
+    schema = facts.schema(group, version, told.kind)
     return Kind(
         group,
         version,
@@ -160,7 +164,8 @@ def _kind(facts: Facts, group: str, version: str, told: ResourceFacts) -> Kind:
         told.categories,
         subresources,
         storage_version_hash=told.storage_version_hash,
-        schema=facts.schema(group, version, told.kind),
+        schema=schema,
         facts=told,
-        conversion=CONVERSIONS.get(f"{group}/{version}/{told.name}"),
+        conversion=conversion,
+        complete=defaults_of(facts, schema, f"{told.name}.{group}" if group else told.name),
     )

@@ -48,7 +48,8 @@ def hold(kind: Kind, obj: Json) -> tuple[Json, list[str]]:
     if kind.schema is None:
         raise Mistyped(f"nothing is known of {kind}")
     if kind.custom is None:
-        return conform(kind.schema, obj)
+        made, unknown = conform(kind.schema, obj)
+        return (made if kind.complete is None else kind.complete({"kind": kind.kind, **made})), unknown
     metadata = kind.schema.fields["metadata"]
     given: Any = obj.get("metadata") or {}
     if not isinstance(given, dict):

@@ -121,14 +121,19 @@ def _check_owners(owners: Sequence[Json]) -> list[Cause]:
         ]
         if owner.get("kind") == "Event" and group in ("", "events.k8s.io"):
             kind = f"{group}/{version}, Kind=Event"
-            found.append(causes.invalid(field, owner, f"{kind} is disallowed from being an owner"))
+            found.append(causes.invalid(field, _shown(owner), f"{kind} is disallowed from being an owner"))
         if owner.get("controller"):
             if controller is not None:
                 both = " and ".join(f"{each.get('kind')}/{each.get('name')}" for each in (controller, owner))
                 why = 'Only one reference can have Controller set to true. Found "true" in references for ' + both
-                found.append(causes.invalid(field, owners, why))
+                found.append(causes.invalid(field, [_shown(each) for each in owners], why))
             controller = owner
     return found
+
+
+def _shown(owner: Json) -> causes.Struct:
+    order = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+    return causes.Struct({name: owner.get(name, "") for name in order if name in owner or name in order[:4]})
 
 
 def _check_finalizers(finalizers: Sequence[str]) -> list[Cause]:

@@ -5,20 +5,23 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, TypeAlias, cast
 
-from trimtab.apiserver import causes, names
+from trimtab.apiserver import names
 from trimtab.apiserver.access.checks import check_binding, check_binding_change, check_role, fill_binding
 from trimtab.apiserver.admission.checks import check_policy
+from trimtab.apiserver.builtin import data, jobs, pods, services
+from trimtab.apiserver.builtin.rules import rules_for
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import Cause
+from trimtab.apiserver.conforming import conform
 from trimtab.apiserver.custom import conditions
 from trimtab.apiserver.custom.definitions import check_definition, check_definition_update
 
 Json: TypeAlias = dict[str, Any]
 
+_TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 _ASIDE: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 CLUSTER_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 """Those that are always there."""
@@ -35,17 +38,22 @@ class Strategy:
     has_generation: ClassVar[bool] = False
     annotations_count: ClassVar[bool] = False  # their change makes a new generation too
     deletion_warning: ClassVar[str] = ""
+    allots: ClassVar[bool] = False  # its objects have something that no other has
 
     def __init__(self, kind: Kind) -> None:
         self.has_status = "status" in kind.subresources
+        self._kind = kind
+        self._rules = rules_for(kind.bucket)
+        if self._rules.name_rule is not None:
+            self.name_rule = self._rules.name_rule
 
     def fill(self, obj: Json) -> None:
         """Fill in what a writer may leave out, as if they had written it."""
 
     def prepare_create(self, obj: Json) -> None:
         """Set what nobody but the server sets."""
-        if self.has_status:
-            _keep(obj, {}, "status")
+        if self.has_status and "status" in obj:
+            obj["status"] = self._fresh_status()
         if self.has_generation:
             obj["metadata"]["generation"] = 1
         else:
@@ -70,21 +78,30 @@ class Strategy:
             new["status"] = status
         self._keep_metadata(metadata, old["metadata"])
 
-    def check_create(self, obj: Json) -> list[Cause]:  # noqa: ARG002 - for the kinds that look
+    def check_create(self, obj: Json) -> list[Cause]:
         """What is wrong with a new object."""
-        return []
+        return (self._rules.create or self._rules.check)(obj)
 
-    def check_update(self, new: Json, old: Json) -> list[Cause]:  # noqa: ARG002
+    def check_update(self, new: Json, old: Json) -> list[Cause]:
         """What is wrong with a change."""
-        return []
+        return self._rules.check(new) + self._rules.change(new, old)
 
     def check_status(self, new: Json, old: Json) -> list[Cause]:
         """What is wrong with a change of the status."""
-        return self.check_update(new, old)
+        return self._rules.status(new, old)
+
+    def allot(self, obj: Json, others: Iterable[Json], start: int) -> list[Cause]:  # noqa: ARG002 - for Services
+        """Give an object that makes sense what each has for itself; `start` is where to look first."""
+        return []
 
     def grace(self, obj: Json, asked: int | None) -> int | None:  # noqa: ARG002
         """Seconds that the object has before it goes; None for a kind that goes at once."""
         return None
+
+    def _fresh_status(self) -> Json:
+        schema = self._kind.schema
+        assert schema is not None
+        return conform(schema.fields["status"], {})[0] if "status" in schema.fields else {}
 
     def _keep_metadata(self, new: Json, old: Json) -> None:
         """What of the metadata does not change with the status."""
@@ -110,11 +127,18 @@ class _Generational(Strategy):
     has_generation = True
 
 
+class _Working(_Generational):
+    """Those whose labels may go with their status."""
+
+    def _keep_metadata(self, new: Json, old: Json) -> None:
+        pass
+
+
 class _Deployments(_Generational):
     annotations_count = True
 
 
-class _Orphaning(_Generational):
+class _Orphaning(_Working):
     default_policy = "Orphan"
 
 
@@ -123,6 +147,25 @@ class _Jobs(_Orphaning):
         "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
         "set propagationPolicy=Orphan to suppress this warning"
     )
+
+    def prepare_create(self, obj: Json) -> None:
+        super().prepare_create(obj)
+        jobs.prepare_job(obj)
+
+
+class _DaemonSets(_Working):
+    def prepare_create(self, obj: Json) -> None:
+        super().prepare_create(obj)
+        made = obj["metadata"]
+        made["annotations"] = {**(made.get("annotations") or {}), _TEMPLATE_GENERATION: "1"}
+
+    def prepare_update(self, new: Json, old: Json) -> None:
+        super().prepare_update(new, old)
+        made = new["metadata"]
+        was = cast("dict[str, str]", old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "0")
+        if cast("Json", new.get("spec") or {}).get("template") != cast("Json", old.get("spec") or {}).get("template"):
+            was = str(int(was) + 1)
+        made["annotations"] = {**(made.get("annotations") or {}), _TEMPLATE_GENERATION: was}
 
 
 class _Policies(_Generational):
@@ -183,47 +226,25 @@ class _PodTemplates(_Returning, _Generational):
     pass
 
 
-class _ConfigMaps(Strategy):
-    def check_create(self, obj: Json) -> list[Cause]:
-        return _check_data(obj, "data", "binaryData")
-
-    def check_update(self, new: Json, old: Json) -> list[Cause]:
-        return _check_immutable(new, old, "data", "binaryData") + self.check_create(new)
-
-
 class _Secrets(Strategy):
     def fill(self, obj: Json) -> None:
         obj.setdefault("type", "Opaque")
-        texts = cast("dict[str, str]", obj.pop("stringData", None) or {})
-        if texts:
-            coded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
-            obj["data"] = {**(obj.get("data") or {}), **coded}
-
-    def check_create(self, obj: Json) -> list[Cause]:
-        return _check_data(obj, "data")
-
-    def check_update(self, new: Json, old: Json) -> list[Cause]:
-        found = _check_immutable(new, old, "data")
-        if new.get("type") != old.get("type"):
-            found.append(causes.invalid("type", new.get("type"), "field is immutable"))
-        return found + self.check_create(new)
+        data.take_texts(obj)
 
 
-_MOST_DATA: Final = 1 << 20
+class _Services(_ReturningUpserting):
+    allots = True
 
+    def prepare_create(self, obj: Json) -> None:
+        super().prepare_create(obj)
+        services.prepare_service(obj, None)
 
-def _check_data(obj: Json, *fields: str) -> list[Cause]:
-    held = [cast("dict[str, str]", obj.get(field) or {}) for field in fields]
-    size = sum(len(value) for values in held for value in values.values())
-    return [causes.too_long("[]", f"may not be more than {_MOST_DATA} bytes")] if size > _MOST_DATA else []
+    def prepare_update(self, new: Json, old: Json) -> None:
+        super().prepare_update(new, old)
+        services.prepare_service(new, old)
 
-
-def _check_immutable(new: Json, old: Json, *fields: str) -> list[Cause]:
-    if not old.get("immutable"):
-        return []
-    why = "field is immutable when `immutable` is set"
-    found = [] if new.get("immutable") else [causes.forbidden("immutable", why)]
-    return found + [causes.forbidden(field, why) for field in fields if new.get(field) != old.get(field)]
+    def allot(self, obj: Json, others: Iterable[Json], start: int) -> list[Cause]:
+        return services.allot(obj, others, start)
 
 
 class _Namespaces(Strategy):
@@ -251,7 +272,7 @@ class _Pods(_Generational):
 
     def prepare_create(self, obj: Json) -> None:
         super().prepare_create(obj)
-        obj["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
+        obj["status"] = {"phase": "Pending", "qosClass": pods.quality_of_service(cast("Json", obj.get("spec") or {}))}
 
     def grace(self, obj: Json, asked: int | None) -> int | None:
         spec = cast("Json", obj.get("spec") or {})
@@ -262,7 +283,6 @@ class _Pods(_Generational):
 
 
 _CLASSES: Final[dict[str, type[Strategy]]] = {
-    "configmaps": _ConfigMaps,
     "secrets": _Secrets,
     "namespaces": _Namespaces,
     "pods": _Pods,
@@ -270,8 +290,12 @@ _CLASSES: Final[dict[str, type[Strategy]]] = {
     "replicationcontrollers": _Orphaning,
     "jobs.batch": _Jobs,
     "deployments.apps": _Deployments,
+    "daemonsets.apps": _DaemonSets,
+    "replicasets.apps": _Working,
+    "statefulsets.apps": _Working,
+    "cronjobs.batch": _Working,
     "leases.coordination.k8s.io": _Leases,
-    "services": _ReturningUpserting,
+    "services": _Services,
     "serviceaccounts": _Returning,
     "persistentvolumeclaims": _Returning,
     "persistentvolumes": _Returning,
@@ -287,7 +311,7 @@ _CLASSES: Final[dict[str, type[Strategy]]] = {
     "clusterrolebindings.rbac.authorization.k8s.io": _Bindings,
     **dict.fromkeys(
         (
-            "daemonsets.apps", "replicasets.apps", "statefulsets.apps", "cronjobs.batch", "ingresses.networking.k8s.io",
+  "ingresses.networking.k8s.io",
             "networkpolicies.networking.k8s.io", "poddisruptionbudgets.policy",
         ),
         _Generational,

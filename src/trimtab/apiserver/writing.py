@@ -104,11 +104,17 @@ class Writer:
         if wrong_generation:
             made["generation"] = wrong_generation
         found = metadata.check(made, strategy.name_rule, namespaced=kind.namespaced) + strategy.check_create(obj)
+        if strategy.allots and not found:
+            found = self._allot(kind, strategy, obj)
         if found:
             raise statuses.invalid(kind.kind, kind.group, made.get("name", ""), found)
         if self._admission is not None:
             await self._admission.validate(call, "CREATE", obj, None)
         return self._commit_new(call, obj)
+
+    def _allot(self, kind: Kind, strategy: Strategy, obj: Json) -> list[causes.Cause]:
+        others = (load(kind, record.data) for record in self._store.scan(kind.bucket))
+        return strategy.allot(obj, others, self._around.dice.getrandbits(32))
 
     def _commit_new(self, call: Call, obj: Json) -> Json:
         kind, name = call.target.kind, obj["metadata"]["name"]
@@ -180,6 +186,8 @@ class Writer:
         sub = call.target.subresource
         check = strategy.check_status if sub is not None and sub.name == "status" else strategy.check_update
         found += [*changed, *check(new, old), *changed]  # Kubernetes looks twice, and says so twice
+        if strategy.allots and not found:
+            found = self._allot(kind, strategy, new)
         if found:
             raise statuses.invalid(kind.kind, kind.group, call.target.name, found)
         if self._admission is not None:

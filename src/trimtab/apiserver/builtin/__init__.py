@@ -1,0 +1,7 @@
+"""What no schema tells of the built-in kinds: defaults out of other fields, what is checked, what cannot change.
+
+`rules` finds what a kind has of that; `defaults` completes what was sent, before anybody looks at it. The others check,
+a group of kinds each: `pods`, with `containers`, `volumes` and `affinity`, is what all templates are made of too. The
+words are those of kube-apiserver: `tools/record` asked it, and the tests hold us to that. Here are pure functions on
+objects as their kinds hold them.
+"""

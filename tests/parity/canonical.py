@@ -19,7 +19,7 @@ _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 _TIME = re.compile(r"\b(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _LONG_TIME = re.compile(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}")
 _ADDRESS = re.compile(r"(https?://)?127\.0\.0\.1:\d+(/(real|again|ours)(?=/))?")
-_CURRENT = re.compile(r"current: \d+")
+_CURRENT = re.compile(r"(current: |in record \(|resourceVersion\"?: \"?)\d+")
 _HASH = re.compile(r"hash=[0-9A-F]{16,}")
 _AGE = re.compile(r"\b\d+(s|m|m\d+s|h|h\d+m)(?= ago\b|\b)")
 _SPACES = re.compile(r" {3,}")
@@ -121,7 +121,7 @@ class Canonical:
         text = _TIME.sub(self._time, text)
         text = _LONG_TIME.sub("<long time>", text)
         text = _ADDRESS.sub("<address>", text)
-        text = _CURRENT.sub("current: <version>", text)
+        text = _CURRENT.sub(r"\1<version>", text)
         return _HASH.sub("hash=<hash>", text)
 
     def _time(self, match: re.Match[str]) -> str:

@@ -108,9 +108,10 @@ def _applied(call: Call, request: Request) -> Json:
         except reading.Unreadable as error:
             said = f"error decoding YAML: error converting YAML to JSON: {error}"
             raise statuses.bad_request(said) from error
-    if not isinstance(value, dict):
-        raise statuses.bad_request("error decoding YAML: the body is no object")
-    obj = cast("Json", value)
+    if value is not None and not isinstance(value, dict):
+        said = f"json: cannot unmarshal {reading.json_type(value)} into Go value of type map[string]interface {{}}"
+        raise statuses.bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {said}")
+    obj = cast("Json", value or {})
     version, name = obj.get("apiVersion", ""), obj.get("kind", "")
     if (version, name) != (kind.api_version, kind.kind):
         group, _, short = str(version).rpartition("/")
@@ -122,14 +123,11 @@ def _applied(call: Call, request: Request) -> Json:
     given = metadata.get("name")
     if given is not None and not isinstance(given, str):
         raise bodies.not_handled(kind, "metadata.name is no text")
-    bodies.check_name(given or call.target.name, call.target.name)
-    metadata["name"] = call.target.name
+    bodies.check_name(given or "", call.target.name)
     namespace = call.target.namespace
-    if namespace:
-        if metadata.get("namespace") not in (None, "", namespace):
-            said = "the namespace of the provided object does not match the namespace sent on the request"
-            raise statuses.bad_request(said)
-        metadata["namespace"] = namespace
+    if namespace and metadata.get("namespace") not in (None, "", namespace):
+        said = "the namespace of the provided object does not match the namespace sent on the request"
+        raise statuses.bad_request(said)
     return obj
 
 

@@ -66,6 +66,8 @@ class Shown:
         about = msgspec.json.encode(metadata)
         match self.form.shape:
             case "":
+                if self.kind.custom is not None:  # Kubernetes keeps these as maps, which show what is empty too
+                    about = msgspec.json.encode({"continue": "", **metadata})
                 kind = f'{{"kind":"{self.kind.list_kind}","apiVersion":"{self.kind.api_version}","metadata":'.encode()
                 items = b",".join([as_item(self.kind, each) for each in data])
                 return b"".join((kind, about, b',"items":[', items, b"]}"))

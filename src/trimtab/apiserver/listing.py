@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from trimtab.apiserver import causes, options, statuses
+from trimtab.apiserver import causes, gojson, options, statuses
 from trimtab.apiserver.causes import Cause, quoted
 from trimtab.apiserver.options import Query
 from trimtab.apiserver.routing import Target
@@ -99,10 +99,10 @@ def parse_version(version: str) -> int:
     """A resource version as a number, 0 for none."""
     if not version:
         return 0
-    if not (version.isascii() and version.isdigit()) or len(version) > 19:
-        field = causes.invalid(
-            "resourceVersion", version, f"strconv.ParseUint: parsing {quoted(version)}: invalid syntax"
-        )
+    digits = version.isascii() and version.isdigit()
+    if not digits or len(version) > 19:
+        why = "value out of range" if digits else "invalid syntax"
+        field = causes.invalid("resourceVersion", version, f"strconv.ParseUint: parsing {quoted(version)}: {why}")
         raise statuses.bad_request(f"invalid resource version: {field}")
     return int(version)
 
@@ -161,18 +161,29 @@ def _write_token(revision: int, start: str) -> str:
 
 
 def _read_token(text: str) -> _Token:
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
+    wrong = next((place for place, character in enumerate(text) if character not in digits), -1)
+    if wrong >= 0 or len(text) % 4 == 1:
+        raise _bad_token(f"illegal base64 data at input byte {wrong if wrong >= 0 else len(text) - 1}")
+    body = base64.urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4))
     try:
-        body = base64.b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
         token = msgspec.json.decode(body, type=_Token)
-    except (binascii.Error, ValueError, msgspec.DecodeError) as error:
-        raise statuses.bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+    except (ValueError, msgspec.DecodeError) as error:
+        raise _bad_token(gojson.fault(body) or str(error)) from error
     if token.v != _TOKEN:
-        why = f"continue key is not valid: server does not recognize this encoded version {quoted(token.v)}"
-        raise statuses.bad_request(f"invalid continue token: {why}")
-    if token.rv == 0 or token.rv < _LATEST or not token.start.startswith("/"):
-        why = "continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)"
-        raise statuses.bad_request(f"invalid continue token: {why}")
-    return _Token(token.v, token.rv, token.start[1:])
+        raise _bad_token(f"server does not recognize this encoded version {token.v}")
+    if token.rv == 0 or token.rv < _LATEST:
+        raise _bad_token(f"incorrect encoded start resourceVersion (version {_TOKEN})")
+    if not token.start:
+        raise _bad_token(f"encoded start key empty (version {_TOKEN})")
+    key = token.start if token.start.startswith("/") else f"/{token.start}"
+    if posixpath.normpath(key) != key or key.startswith("//"):  # nobody climbs out of the collection
+        raise _bad_token(token.start)
+    return _Token(token.v, token.rv, key[1:])
+
+
+def _bad_token(why: str) -> statuses.Refused:
+    return statuses.bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
 def list_metadata(listed: Listed) -> dict[str, Any]:

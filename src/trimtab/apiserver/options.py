@@ -49,8 +49,10 @@ def number(query: Query, name: str) -> int | None:
     if not text:
         return None
     sign, digits = (text[0], text[1:]) if text[0] in "+-" else ("", text)
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > 19:
-        raise statuses.bad_request(f"strconv.ParseInt: parsing {causes.quoted(text)}: invalid syntax")
+    is_number = digits.isascii() and digits.isdigit()
+    if not is_number or len(digits) > 19:
+        why = "value out of range" if is_number else "invalid syntax"
+        raise statuses.bad_request(f"strconv.ParseInt: parsing {causes.quoted(text)}: {why}")
     return int(sign + digits)
 
 

@@ -8,8 +8,9 @@ from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 import yaml
+from yaml.scanner import ScannerError
 
-from trimtab.apiserver import statuses
+from trimtab.apiserver import gojson, statuses
 from trimtab.apiserver.causes import quoted
 from trimtab.apiserver.messages import YAML
 from trimtab.apiserver.negotiation import TYPES
@@ -65,9 +66,7 @@ def _parse_leniently(body: bytes, error: Exception) -> Any:
             return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
         except (ValueError, RecursionError, msgspec.DecodeError):
             pass
-    if not body.strip():
-        raise Unreadable("json parse error: unexpected end of JSON input") from error
-    raise Unreadable(f"json parse error: {one_line(str(error))}") from error
+    raise Unreadable(f"json parse error: {gojson.fault(body) or one_line(str(error))}") from error
 
 
 def _parse_yaml(body: bytes) -> Any:
@@ -78,8 +77,18 @@ def _parse_yaml(body: bytes) -> Any:
         return msgspec.json.decode(msgspec.json.encode(_Jsonable(most).of(value)))
     except RecursionError as error:
         raise Unreadable("yaml: exceeded max depth") from error
+    except yaml.MarkedYAMLError as error:
+        raise Unreadable(f"yaml: {_yaml_fault(error)}") from error
     except (yaml.YAMLError, ValueError, TypeError) as error:
         raise Unreadable(f"yaml: {one_line(str(error))}") from error
+
+
+def _yaml_fault(error: yaml.MarkedYAMLError) -> str:
+    """What is wrong with YAML as Go's reader says it, which counts the lines of its scanner from one."""
+    mark = error.problem_mark or error.context_mark
+    line = (mark.line if mark else 0) + isinstance(error, ScannerError)
+    said = one_line(error.problem or str(error))
+    return f"line {line}: {said}" if mark and mark.line else said
 
 
 class _Loader(yaml.CSafeLoader):

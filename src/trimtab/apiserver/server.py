@@ -34,6 +34,7 @@ Json: TypeAlias = dict[str, Any]
 
 _log = logging.getLogger("trimtab.apiserver")
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz"})
+_PAGES: Final = frozenset({"/", "/version", "/api", "/apis"})
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 _REMEMBERED: Final = timedelta(minutes=5)
 _AGGREGATED: Final = f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -122,6 +123,8 @@ class Server:
         path = request.path.rstrip("/") or "/"
         if path in _HEALTH or path.startswith(("/livez/", "/readyz/", "/healthz/")):
             return self._health(path, query)
+        if path not in _PAGES and not path.startswith(("/api/", "/apis/", "/openapi/v")):
+            return _no_page()
         if request.method not in ("GET", "HEAD"):
             raise statuses.method_not_allowed()
         accept = request.header("accept")

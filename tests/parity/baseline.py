@@ -52,5 +52,6 @@ def complaints(verdicts: list[Verdict], listed: dict[str, str], *, whole: bool) 
 
 def _reason(verdict: Verdict) -> str:
     more = len(verdict.differences) - 1
-    line = " ".join(verdict.differences[0].line().split())[:260]
+    words = " ".join(verdict.differences[0].line().split())[:260]
+    line = "".join(each if each.isprintable() else "?" for each in words)
     return f"{line} (and {more} more)" if more else line

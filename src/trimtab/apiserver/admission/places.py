@@ -17,7 +17,10 @@ def place_of(hook: Hook, store: Store) -> Place:
     """Find it. Raises CallFailed where it cannot be reached."""
     url = cast("str", hook.client.get("url") or "")
     if url:
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError as error:
+            raise CallFailed(f"{url} is no address: {error}") from error
         query = f"{parts.query}&" if parts.query else ""
         full = parts._replace(query=f"{query}timeout={hook.timeout}s").geturl()
         return Place(full, hook.bundle)

@@ -214,9 +214,10 @@ def read_policy(name: str, obj: Json) -> list[Policy]:
     declared = Declared("object", t.struct("kubernetes.variables"))
     for each in cast("list[Json]", spec.get("variables") or ()):
         expression = Expression(_environment(known, declared), each.get("expression", ""))
-        variables[each["name"]] = expression
+        named = each.get("name", "")
+        variables[named] = expression
         of = expression.program.type if expression.program is not None else t.DYN
-        declared.fields[each["name"]] = declared.properties[each["name"]] = Declared("unknown", of)
+        declared.fields[named] = declared.properties[named] = Declared("unknown", of)
     environment = _environment(known, declared)
     policy = Policy(
         name,

@@ -7,7 +7,7 @@ SHELL  := /bin/bash
 GENERATED := src/trimtab/kube src/trimtab/apiserver/facts src/trimtab/apiserver/access/roles.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-real lint format control-plane generate check-generated parity bench lock clean
+.PHONY: help install test test-real lint format control-plane generate check-generated parity bench lock clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -18,6 +18,8 @@ $(VENV)/installed: requirements/dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@
+
+install: $(VENV)/installed ## trimtab in .venv: .venv/bin/trimtab --help
 
 test: $(VENV)/installed ## all tests, the real control plane's among them (built at the first run)
 	$(BIN)/python -m pytest

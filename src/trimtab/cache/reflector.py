@@ -99,6 +99,7 @@ class Reflector:
         self._backoff = Backoff(clock=clock, random=random)
         self._wait: Wait | None = None
         self._version_refused = False  # the server has our version no longer, or not yet
+        self._expired = False  # our version was too old, and nothing was heard since
         self._listing_at = ""
         self._token = ""
         self._whole_list = False
@@ -139,7 +140,7 @@ class Reflector:
 
     def event(self, resource_version: str, *, added: bool) -> None:
         """A change came, and is in the store (or, while the state is streamed, among what will be)."""
-        self._heard = True
+        self._hears()
         if self.phase is Phase.FOLLOWING:
             self.resource_version = resource_version
         elif not added:
@@ -147,7 +148,7 @@ class Reflector:
 
     def bookmark(self, resource_version: str, *, ends_state: bool) -> bool:
         """The server vouches for all up to a version. True where that ends the state: it is whole now."""
-        self._heard = True
+        self._hears()
         if self.phase is Phase.FOLLOWING:
             self.resource_version = resource_version
         elif ends_state:
@@ -192,9 +193,13 @@ class Reflector:
         """The stream of changes is lost. A lost connection does not lose the version; what the server says may."""
         if isinstance(error, Unreachable | TooManyRequests):
             self._back_off(str(error))
-        elif isinstance(error, TransportError | Gone):
-            if isinstance(error, Gone):
-                self._needs_state()
+        elif isinstance(error, Gone):
+            self._needs_state()
+            # Any server that was restarted says so once, to all who were waiting for it; they have waited enough.
+            if self._expired and self._in_vain():
+                self._back_off(str(error))
+            self._expired = True
+        elif isinstance(error, TransportError):
             if self._in_vain():
                 self._back_off(str(error))
         else:
@@ -226,6 +231,11 @@ class Reflector:
         """Before the bookmark that ends it, the state is ADDED alone: this server does not know what was asked."""
         self._stream_state = False
         self._needs_state()
+
+    def _hears(self) -> None:
+        self._heard = True
+        if self.phase is Phase.FOLLOWING:  # of a version that is not too old, then
+            self._expired = False
 
     def _in_vain(self) -> bool:
         return not self._heard and self._clock() - self._opened_at < AT_ONCE

@@ -39,6 +39,9 @@ class Cluster(ApiServer):
         self.ready_after = 3.0
         self.pods = 0
         self.missing = 0  # evicted, and not started anew yet
+        self.anew: set[str] = set()  # the keys of those that were
+        self.most_not_back = 0  # how many were evicted and not back, ready, at a time
+        self.most_with_one_up = 0  # how many were down after one went that was up
         self.replaces = True
         self.namesakes = False  # the next eviction meets another Pod of that name
         self._tasks: set[asyncio.Task[None]] = set()
@@ -49,6 +52,15 @@ class Cluster(ApiServer):
 
     def down(self) -> int:
         return self.missing + sum(not _is_ready(pod) for pod in self.current["pods"].values())
+
+    def not_back(self) -> int:
+        pods = self.current["pods"]
+        return self.missing + sum(key in pods and not _is_ready(pods[key]) for key in self.anew)
+
+    def get_ready(self, key: str, *, ready: bool = True) -> None:
+        """If it is still there."""
+        if (pod := self.current["pods"].get(key)) is not None:
+            self.put(merged(pod, {"status": {"conditions": [{"type": "Ready", "status": str(ready)}]}}))
 
     def uids(self) -> set[str]:
         return {pod["metadata"]["uid"] for pod in self.current["pods"].values()}
@@ -94,15 +106,18 @@ class Cluster(ApiServer):
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         self.most_down = max(self.most_down, self.down())
+        self.most_not_back = max(self.most_not_back, self.not_back())
+        if _is_ready(pod):
+            self.most_with_one_up = max(self.most_with_one_up, self.down())
         return 200, msgspec.json.encode({"kind": "Status", "apiVersion": "v1", "status": "Success"})
 
     async def _replace(self) -> None:
         await asyncio.sleep(1)
         self.missing -= 1
         key = self._start(ready=False)
+        self.anew.add(key)
         await asyncio.sleep(self.ready_after)
-        if (pod := self.current["pods"].get(key)) is not None:
-            self.put(merged(pod, {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}))
+        self.get_ready(key)
 
 
 def _is_ready(pod: Obj) -> bool:
@@ -270,6 +285,88 @@ async def test_those_that_are_down_already_go_first_and_what_has_ended_stays(ben
         assert set(cluster.evictions[:2]) == {"uid-3", "uid-4"}
         assert len(cluster.evictions) == 4
         assert "uid-5" in cluster.uids()
+
+
+@on_bench
+async def test_a_blip_of_readiness_and_an_edit_do_not_evict_all_at_once(bench: Bench) -> None:
+    cluster = bench.cluster
+    cluster.start(8, ready=False)
+    bench.put(text="1")
+    async with bench.working(max_down=2):
+        bench.change({"data": {"text": "2"}})
+        await asyncio.sleep(1.5)
+        assert len(cluster.evictions) == 2
+        for i in range(1, 9):
+            cluster.get_ready(f"default/web-{i}")
+        await asyncio.sleep(120)
+        assert Counter(cluster.evictions) == {f"uid-{i}": 1 for i in range(1, 9)}
+        assert cluster.most_not_back == 2
+        assert cluster.most_with_one_up == 2
+
+
+@on_bench
+async def test_pods_that_never_became_ready_are_restarted_all_the_same(bench: Bench) -> None:
+    """With data that mends them, say."""
+    cluster = bench.cluster
+    cluster.start(5, ready=False)
+    bench.put(text="broken")
+    async with bench.working(max_down=2):
+        bench.change({"data": {"text": "mended"}})
+        await asyncio.sleep(60)
+        assert Counter(cluster.evictions) == {f"uid-{i}": 1 for i in range(1, 6)}
+        assert cluster.most_not_back == 2
+        assert bench.said()[-1] == "Restarted"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_readiness_does_no_more_are_down_for_us_than_may_be(seed: int) -> None:
+    @virtual
+    async def run() -> None:
+        random, bench = Random(seed), Bench()
+        cluster, most = bench.cluster, random.randint(1, 3)
+        cluster.start(8)
+        old = cluster.uids()
+        bench.put(text="1")
+        async with bench.working(max_down=most):
+            await asyncio.sleep(random.random())
+            for i in range(1, 9):
+                cluster.get_ready(f"default/web-{i}", ready=random.random() < 0.4)
+            bench.change({"data": {"text": "2"}})
+            for _ in range(60):
+                await asyncio.sleep(random.random())
+                cluster.get_ready(f"default/web-{random.randint(1, 8)}", ready=random.random() < 0.6)
+            await asyncio.sleep(120)
+        assert Counter(cluster.evictions) == dict.fromkeys(old, 1)
+        assert cluster.most_not_back <= most
+        assert cluster.most_with_one_up <= most
+        assert (bench.record() or "").endswith(" done")
+
+    run()
+
+
+@on_bench
+async def test_a_selector_that_is_none_is_told_of_when_it_is_written_and_once(bench: Bench) -> None:
+    cluster = bench.cluster
+    cluster.start(1)
+    bench.put("=what?", text="1")
+    async with bench.working() as controllers:
+        for _ in range(10):
+            controllers.queues["pod-restarter"].add("default/settings")
+            await asyncio.sleep(60)
+        assert bench.said() == ["BadSelector"]
+        assert MARK in bench.events.told[0][3]
+        assert cluster.written() == []  # nothing is watched yet
+        bench.change({"metadata": {"annotations": {MARK: "app=frontend"}}})
+        await asyncio.sleep(10)
+        bench.change({"metadata": {"annotations": {MARK: "=what?"}}})
+        await asyncio.sleep(10)
+        assert bench.said() == ["BadSelector", "Watching", "BadSelector"]
+        bench.change({"data": {"text": "2"}})
+        await asyncio.sleep(10)
+        assert bench.said()[3:] == ["BadSelector"]  # Pods are not restarted for it
+        bench.change({"metadata": {"annotations": {MARK: "app=frontend"}}})
+        await asyncio.sleep(30)
+        assert cluster.evictions == ["uid-1"]  # what changed meanwhile is acted on
 
 
 @on_bench

@@ -68,9 +68,30 @@ class Evictions:
         self._at.pop(key, None)
 
 
+class Complaints:
+    """Which selectors people were told of that are none, by the ConfigMap's key, so that each is told once.
+
+    They are told again once the data changes, for then Pods are not restarted for it.
+    """
+
+    def __init__(self, _: Options) -> None:
+        self._of: dict[str, tuple[str, str]] = {}
+
+    def is_new(self, key: str, selector: str, digest: str) -> bool:
+        """Whether people were not told of this selector since the data is what it is."""
+        told = self._of.get(key)
+        self._of[key] = (selector, digest)
+        return told != (selector, digest)
+
+    def forget(self, key: str) -> None:
+        """The selector is one."""
+        self._of.pop(key, None)
+
+
 async def forget(key: str, ctx: Context) -> None:
     """The ConfigMap is gone, or not marked any more."""
     ctx.once(Evictions).forget(key)
+    ctx.once(Complaints).forget(key)
 
 
 # Pods are not in its cache, though it writes them: it looks at them seldom, and then as they are now.
@@ -83,16 +104,19 @@ async def pod_restarter(config_map: ConfigMap, ctx: Context) -> Requeue | Termin
     before, digest = read(meta.annotations.get(RECORD, "")), digest_of(config_map)
     if MARK not in meta.annotations:
         return await write_down(None, config_map, ctx)
+    try:
+        selector = Selector.parse(meta.annotations[MARK].strip() or USUAL)
+    except InvalidValueError as error:
+        if not ctx.once(Complaints).is_new(ctx.key, meta.annotations[MARK], digest):
+            return None
+        ctx.event("Warning", "BadSelector", f"{MARK}: {error}", action="Restart")
+        return terminal(error)
+    ctx.once(Complaints).forget(ctx.key)
     if before is None:
         ctx.event("Normal", "Watching", "Pods are restarted when the data changes from now on", action="Watch")
         return await write_down(Change(digest), config_map, ctx)
     if before.digest == digest and before.is_done:
         return None
-    try:
-        selector = Selector.parse(meta.annotations[MARK].strip() or USUAL)
-    except InvalidValueError as error:
-        ctx.event("Warning", "BadSelector", f"{MARK}: {error}", action="Restart")
-        return terminal(error)
     pods = await ctx.client.list(Pod, namespace=ctx.namespace, labels=selector)
     if before.digest == digest:
         return await go_on(before, pods, config_map, ctx)

@@ -107,19 +107,22 @@ class Turn:
 
 
 def next_turn(change: Change, pods: Iterable[Pod], most_down: int, *, expect_all: bool = True) -> Turn:
-    """Whose turn it is. Those that are down already first, for that costs nothing; then the oldest.
+    """Whose turn it is. Those that are down already first, for that costs least; then the oldest.
 
-    One that was evicted and is not there anew counts as down, where all are still expected to come back.
+    No more than `most_down` are evicted and not back at a time, not even of those that are down already: they may be
+    down for a moment only. One that is up goes only where all that are down together leave room for it. One that was
+    evicted and is not there anew counts as down, where all are still expected to come back.
     """
     there = [pod for pod in pods if _runs(pod)]
     old = sorted((pod for pod in there if change.concerns(pod)), key=lambda pod: (_made(pod), pod.metadata.name))
     staying = [pod for pod in old if not pod.metadata.deletion_timestamp]
     missing = max(change.pods - len(there), 0) if expect_all else 0
     down = missing + sum(not _is_up(pod) for pod in there)
-    free = max(most_down - down, 0)
     up = [pod for pod in staying if _is_up(pod)]
-    evict = [pod for pod in staying if not _is_up(pod)] + up[:free]
-    return Turn(evict, len(old), down, waits=len(up) > free)
+    already_down = [pod for pod in staying if not _is_up(pod)]
+    not_back = down - len(already_down)  # missing, or about to go, or made since and not ready yet
+    first, then = already_down[: max(most_down - not_back, 0)], up[: max(most_down - down, 0)]
+    return Turn([*first, *then], len(old), down, waits=len(first) + len(then) < len(staying))
 
 
 def _runs(pod: Pod) -> bool:

@@ -86,7 +86,7 @@ async def test_nothing_private_is_fetched_from_unless_allowed(site: Site) -> Non
     for host in ("127.0.0.1", "[::ffff:127.0.0.1]"):
         error = await failure(fetcher(allowed=[]), site.url(host=host))
         assert (error.reason, error.for_good) == ("Refused", True)
-        assert "loopback" in error.text
+        assert error.text.startswith(f"{host.strip('[]')} (loopback) is not fetched from: whoever")
         assert "--allow-cidr" in error.text
     for disguise in ("127.1", "0x7f000001", "2130706433", "0177.0.0.1"):  # which the system's look-up understands
         error = await failure(Fetcher(allowed=[]), site.url(host=disguise))
@@ -138,12 +138,19 @@ async def test_redirects_are_checked_like_the_first(site: Site) -> None:
 async def test_redirects_end(site: Site) -> None:
     site.redirects("/loop", "/pool")
     site.redirects("/pool", "/loop")
-    assert (await failure(fetcher(), site.url("/loop"))).reason == "RedirectLoop"
+    error = await failure(fetcher(), site.url("/loop"))
+    assert (error.reason, error.text) == (
+        "RedirectLoop",
+        f"it was redirected 2 times, the last time to {site.url('/loop')}",
+    )
     assert len(site.asked) == 2
+    site.redirects("/self", "/self")
+    assert (await failure(fetcher(), site.url("/self"))).text == f"it was redirected once, to {site.url('/self')}"
+    assert len(site.asked) == 3
     for i in range(20):
         site.redirects(f"/{i}", f"/{i + 1}")
     assert (await failure(fetcher(), site.url("/0"))).reason == "RedirectLoop"
-    assert len(site.asked) == 2 + MOST_REDIRECTS + 1
+    assert len(site.asked) == 3 + MOST_REDIRECTS + 1
 
 
 async def test_too_large_is_found_out_without_reading_it_all(site: Site) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from tests.cache.samples import Obj, config_map, merged, status, virtual
 from tests.controller.apiserver import ApiServer
 from tests.controller.working import Events, working
@@ -240,6 +242,30 @@ async def test_what_only_an_edit_can_mend_is_told_once_and_again_while_it_lasts(
         bench.annotate("b=x.com")
         await asyncio.sleep(2 * HOUR)
         assert len(bench.told()) == 5
+
+
+@virtual
+async def test_what_only_an_edit_can_mend_is_logged_once_for_each_edit(caplog: pytest.LogCaptureFixture) -> None:
+    def logged() -> list[str]:
+        return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+    bench = Bench()
+    bench.web.says = {"http://z.com": FetchError("BadStatus", "it answered 503", for_good=True)}
+    bench.put("a=not a url\nno pair\n..b=x.com\nc=z.com")
+    async with bench.working() as controllers:
+        await resyncs(controllers, "default/demo")
+        await asyncio.sleep(2 * HOUR)
+        assert all("not fetched" in line for line in logged())
+        for reason in ("BadURL", "BadPair", "BadKey", "BadStatus"):
+            assert sum(reason in line for line in logged()) == 1, reason
+        assert any("'a=not a url': a URL has no spaces" in line for line in logged())
+        caplog.clear()
+        bench.annotate("a=x.com")
+        await asyncio.sleep(60)
+        assert logged() == []
+        bench.annotate("a=not a url")
+        await asyncio.sleep(60)
+        assert len(logged()) == 1
 
 
 @on_bench

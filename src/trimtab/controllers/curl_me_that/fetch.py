@@ -120,8 +120,8 @@ class Fetcher:
                 if isinstance(answer, bytes):
                     return answer
                 if answer in seen or len(seen) > MOST_REDIRECTS:
-                    text = f"it was redirected {len(seen)} times, the last time to {shown(answer)}"
-                    raise FetchError("RedirectLoop", text)
+                    times = f"{len(seen)} times, the last time" if len(seen) > 1 else "once,"
+                    raise FetchError("RedirectLoop", f"it was redirected {times} to {shown(answer)}")
                 seen.append(answer)
 
     async def _ask(self, session: aiohttp.ClientSession, url: str, largest: int, *, first: bool) -> bytes | str:
@@ -151,7 +151,7 @@ class Fetcher:
         except ValueError:
             return  # a name
         if why is not None:
-            raise _refused(host, [f"{host} ({why})"], for_good=True)
+            raise _refused(f"{one_line(host, 100)} ({why}) is", for_good=True)
 
     def _socket(self, info: Any) -> socket.socket:
         """The last word: whatever led here, no socket is made for an address that is refused."""
@@ -179,7 +179,8 @@ class _Resolver(AbstractResolver):
         refused = {address: why for address in found if (why := refusal(address, self._allowed)) is not None}
         good = [address for address in found if address not in refused]
         if found and not good:
-            raise _refused(host, [f"{address} ({why})" for address, why in refused.items()])
+            addresses = [f"{address} ({why})" for address, why in refused.items()]
+            raise _refused(f"{one_line(host, 100)} is at {', '.join(addresses[:4])}, which is")
         return [
             ResolveResult(
                 hostname=host,
@@ -221,11 +222,8 @@ def _next_url(url: str, location: str) -> str:
         raise FetchError("BadRedirect", f"it redirects to {shown(location)!r}: {error}") from None
 
 
-def _refused(host: str, addresses: list[str], *, for_good: bool = False) -> FetchError:
-    text = (
-        f"{one_line(host, 100)} is at {', '.join(addresses[:4])}, which is not fetched from: "
-        "whoever runs the controller may allow it by --allow-cidr"
-    )
+def _refused(what: str, *, for_good: bool = False) -> FetchError:
+    text = f"{what} not fetched from: whoever runs the controller may allow it by --allow-cidr"
     return FetchError("Refused", text, for_good=for_good)
 
 

@@ -150,10 +150,14 @@ class Look:
 
     def tell(self) -> Requeue | None:
         """Tell of what is wrong, and say when to look again."""
-        self.problems += [trouble.problem for trouble in self.notes.troubles.values()]
+        troubles = [trouble.problem for trouble in self.notes.troubles.values()]
+        logged = {*self.notes.told, *troubles}  # a fetch that fails is logged when it does; nor are reminders
+        self.problems += troubles
         now = self.remembered.now()
         for problem in self.notes.to_tell(self.problems, now):
             self.ctx.event("Warning", problem.reason, problem.text, action="Fetch")
+            if problem not in logged:
+                self.ctx.log.warning("not fetched", reason=problem.reason, error=problem.text)
         if (fresh := self.ctx.find(ConfigMap, self.ctx.name)) is not None:
             self.see(fresh)
         times = [at for at in (self.plan().next, self.notes.next_reminder()) if at is not None]

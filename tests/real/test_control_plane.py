@@ -167,6 +167,13 @@ def test_pods_run_on_the_nodes(control_plane_with_nodes: ControlPlane) -> None:
         assert {pod["spec"]["nodeName"] for pod in pods} <= {"node-0", "node-1"}
 
 
+def test_nodes_stay_ready_however_late_their_heartbeats_come(control_plane_with_nodes: ControlPlane) -> None:
+    """To see it happen would take the whole of the usual grace, 50 s; so this sees that it runs with a longer one."""
+    pid = str(control_plane_with_nodes.pids["kube-controller-manager"])
+    shown = subprocess.run(["ps", "-ww", "-o", "args=", "-p", pid], capture_output=True, text=True, check=True).stdout
+    assert "--node-monitor-grace-period=1h" in shown.split()
+
+
 def test_a_start_that_fails_says_why_and_leaves_only_logs(control_plane: ControlPlane) -> None:
     plane = ControlPlane(control_plane.version, flags={"kube-apiserver": ["--no-such-flag"]})
     with pytest.raises(

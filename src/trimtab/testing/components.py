@@ -121,6 +121,8 @@ def _controller_manager(ports: Mapping[str, int], files: Files) -> list[str]:
         f"--kubeconfig={files.kubeconfig}",
         f"--root-ca-file={files.authority}",
         f"--service-account-private-key-file={private}",
+        # On a slow machine kwok's heartbeats come late, and it would call Nodes not ready and their Pods too, for good.
+        "--node-monitor-grace-period=1h",
     ]
 
 

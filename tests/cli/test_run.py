@@ -32,6 +32,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     Path("app.py").write_text(APP)
+    Path("broken.py").write_text("1 / 0\n")
     Path("other.py").write_text('import trimtab\napp = trimtab.App("other")\nSIZE = app.option("size", "Theirs.")\n')
 
 
@@ -112,11 +113,15 @@ def test_help_shows_the_options_of_the_apps() -> None:
         (["--net", "x", "app.py"], 2, "(options of an app come after the app)"),
         (["app.py", "--sise", "3"], 2, "Did you mean"),
         (["app.py", "--grace", "soon"], 2, "'soon' is no duration: give seconds, or such as 1m30s"),
-        (["nope.py"], 1, "error: there is no file nope.py"),
-        (["app.py", "--size", "large"], 1, "error: --size cannot be 'large': invalid literal"),
-        (["app.py", "--workers", "mine=0"], 1, "error: --workers cannot be 'mine=0': give a number, or such as NAME=4"),
-        (["app.py", "--listen", "here"], 1, "error: 'here' is no address to listen at"),
-        (["app.py", "--leader-elect", "--renew-deadline", "20"], 1, "error: leader election (lease 15 s, renew"),
+        (["nope.py"], 2, "Error: there is no file nope.py"),
+        (["nosuch"], 2, "Error: there is no app 'nosuch'"),
+        (["app.py:nosuch"], 2, "Error: app.py: nosuch is not in it"),
+        (["broken.py"], 1, "error: cannot import broken.py"),
+        (["app.py", "--size", "large"], 2, "Error: --size cannot be 'large': invalid literal"),
+        (["app.py", "--workers", "mine=0"], 2, "Error: --workers cannot be 'mine=0': give a number of at least 1"),
+        (["app.py", "--workers", "nosuch=4"], 2, "Error: there is no controller nosuch"),
+        (["app.py", "--listen", "127.0.0.1:99999"], 2, "Error: '127.0.0.1:99999' is no address to listen at"),
+        (["app.py", "--leader-elect", "--renew-deadline", "20"], 2, "Error: leader election (lease 15 s, renew"),
         (["app.py"], 1, "error: no cluster to talk to"),
     ],
 )  # fmt: skip

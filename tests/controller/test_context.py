@@ -15,7 +15,7 @@ from tests.controller.apiserver import ApiServer, of_kind
 from tests.controller.working import Events, controllers_of, working
 
 from trimtab.client import MergePatch
-from trimtab.controller import App, Context, Missing, Undeclared, current_context
+from trimtab.controller import App, Context, Controllers, Missing, Undeclared, current_context
 from trimtab.controller.context import Context as TheContext
 from trimtab.controller.declaration import DeclarationError
 from trimtab.controller.options import Options
@@ -275,6 +275,28 @@ async def test_a_plain_function_runs_in_a_thread_with_the_same_context() -> None
     server.put(pod("p"))
     await in_threads(app, server, lambda _: results)
     assert results == [({"pods": "p"}, {"pods": "p"}, True)]
+
+
+async def test_a_plain_function_that_takes_too_long_is_counted_and_told_of_while_it_runs(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app, server, end, calls = App("app"), ApiServer(ConfigMap), threading.Event(), list[str]()
+
+    @app.controller(ConfigMap, timeout=0.1, workers=2)
+    def plain(cm: ConfigMap, ctx: Context) -> None:
+        calls.append(ctx.key)
+        end.wait(20)
+
+    def told(controllers: Controllers) -> bool:
+        if "takes longer than 0.1 s, and goes on: its thread cannot be stopped" not in caplog.text:
+            return False
+        assert (controllers.numbers["plain"].timeouts, calls, end.is_set()) == (1, ["default/a"], False)
+        end.set()
+        return True
+
+    server.put(config_map("a"))
+    await in_threads(app, server, told)
+    assert caplog.text.count("goes on") == 1
 
 
 async def test_a_plain_function_that_takes_too_long_can_do_no_more_and_keeps_its_key_until_it_ends() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.controller.working import running, working
 from trimtab.client import Conflict, Unreachable
 from trimtab.controller import App, Context, requeue, terminal
 from trimtab.errors import TrimtabError
-from trimtab.kube.core.v1 import ConfigMap
+from trimtab.kube.core.v1 import ConfigMap, Secret
 from trimtab.kube.meta.v1 import Status
 from trimtab.queue import ItemExponential
 
@@ -201,6 +202,52 @@ async def test_an_answer_that_is_none_is_an_error_that_says_so(caplog: pytest.Lo
     app, _ = answering(lambda n: 30 if n == 1 else None)
     async with working(app, with_objects("a")):
         assert "c returned 30: return None, requeue(...) or terminal(...)" in caplog.text
+
+
+@pytest.mark.parametrize("undeclared", [True, False])
+@virtual
+async def test_what_only_an_edit_of_the_program_mends_is_one_line_and_not_tried_again(
+    undeclared: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    app, times = App("app"), Times()
+
+    @app.controller(ConfigMap)
+    async def wrong(cm: ConfigMap, ctx: Context) -> Any:
+        times.append(now())
+        return ctx.find(Secret, "s") if undeclared else 5
+
+    server = with_objects("a")
+    async with working(app, server) as controllers:
+        await asyncio.sleep(2000)
+        assert len(times) == controllers.numbers["wrong"].terminal == 1
+        server.put(config_map("a", data={"x": "2"}))
+        await asyncio.sleep(1)
+        assert len(times) == 2
+    records = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert len(records) == 2
+    assert "only a change of the program will help" in records[0].getMessage()
+    assert not any("Traceback" in record.getMessage() or record.exc_info for record in records)
+
+
+@virtual
+async def test_who_ignores_that_time_is_up_is_counted_and_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    app, end = App("app"), asyncio.Event()
+
+    @app.controller(ConfigMap, timeout=3)
+    async def deaf(cm: ConfigMap, ctx: Context) -> None:
+        while not end.is_set():
+            with suppress(asyncio.CancelledError):
+                await end.wait()
+
+    async with working(app, with_objects("a")) as controllers:
+        await asyncio.sleep(10)
+        assert controllers.numbers["deaf"].timeouts == 1
+        assert caplog.text.count("takes longer than 3 s, and goes on: it ignores that it was cancelled") == 1
+        assert controllers.at_work == ["deaf default/a"]
+        end.set()
+        await asyncio.sleep(1)
+        assert controllers.numbers["deaf"].timeouts == 1
+        assert controllers.at_work == []
 
 
 @virtual

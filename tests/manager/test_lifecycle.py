@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 from tests.cache.samples import virtual
@@ -105,6 +106,31 @@ async def test_what_does_not_stop_in_time_is_cut_and_the_lease_is_told_that_not_
     assert "slow is cut" in story.told
     assert story.seconds["caches"] == 1  # its own moment
     assert story.clean == {"slow": True, "quick": True, "caches": False, "election": False}
+
+
+@virtual
+async def test_it_is_said_once_what_is_waited_for_what_was_cut_and_what_goes_on_even_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "trimtab.manager")
+    lifecycle, stopping, end = Lifecycle(grace=10), asyncio.Event(), asyncio.Event()
+
+    async def deaf(ready: Callable[[], None], asked: Stop) -> None:
+        ready()
+        while not end.is_set():
+            with suppress(asyncio.CancelledError):
+                await end.wait()
+
+    lifecycle.add(Phase.LEADING, Part("app slow", deaf, at_work=lambda: [f"c default/{n}" for n in range(7)]))
+    asyncio.get_running_loop().call_later(5, stopping.set)
+    await lifecycle.run(stopping)
+    what = "app slow (c default/0, c default/1, c default/2, c default/3, c default/4, 2 more)"
+    assert caplog.messages == [
+        f"waiting for {what}, for 9 s at most",
+        f"{what} is cut: there is no more time to stop",
+        f"{what} is abandoned: it goes on although it was cancelled",
+    ]
+    end.set()
 
 
 @virtual

@@ -24,6 +24,10 @@ class AppError(TrimtabError):
     """What was named is no app, or cannot be imported."""
 
 
+class NoSuchApp(AppError):
+    """The word means nothing: there is no such file, module or app, or it does not say which."""
+
+
 def bundled() -> list[str]:
     """The names of the apps that come with Trimtab."""
     package = importlib.import_module(_BUNDLED)
@@ -45,7 +49,7 @@ def load_app(word: str) -> App:
 
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise AppError(f"there is no file {path}" if not path.is_dir() else f"{path} is a folder: name a file in it")
+        raise NoSuchApp(f"there is no file {path}" if not path.is_dir() else f"{path} is a folder: name a file in it")
     resolved = path.resolve()
     module_name = f"trimtab_app_{path.stem}_{len(sys.modules)}"  # nobody else's: it may be called as a library is
     spec = importlib.util.spec_from_file_location(module_name, resolved)
@@ -65,7 +69,7 @@ def _from_module(name: str) -> ModuleType:
     _first_in_path(str(Path.cwd()))
     first = name.partition(".")[0]
     if not all(part.isidentifier() for part in name.split(".")) or importlib.util.find_spec(first) is None:
-        raise AppError(
+        raise NoSuchApp(
             f"there is no app {name!r}: it is no file, no module, and none of those that come with Trimtab: "
             f"{', '.join(bundled())}"
         )
@@ -139,7 +143,7 @@ def _named(module: ModuleType, place: str, name: str) -> App:
     if not isinstance(value, App):
         apps = ", ".join(_apps(module)) or "no app at all"
         what = "is no trimtab.App" if hasattr(module, name) else "is not in it"
-        raise AppError(f"{place}: {name} {what}; there is {apps}")
+        raise NoSuchApp(f"{place}: {name} {what}; there is {apps}")
     return value
 
 
@@ -149,6 +153,6 @@ def _only(module: ModuleType, place: str) -> App:
             raise AppError(f'{place} has no app in it: make one, app = trimtab.App("name")')
         case apps if len(apps) > 1:
             first = next(iter(apps))
-            raise AppError(f"{place} has several apps, {', '.join(apps)}: say which, such as {place}:{first}")
+            raise NoSuchApp(f"{place} has several apps, {', '.join(apps)}: say which, such as {place}:{first}")
         case apps:
             return next(iter(apps.values()))

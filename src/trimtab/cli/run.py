@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+import traceback
+from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
 
 import click
 
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from trimtab.controller import App, Option, Options
 
 _FLAG: Final = bool
+_END_SECONDS: Final = 1.0  # for what is left in the loop to end
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -154,10 +158,12 @@ def _app_options(apps: list[App], own: list[click.Parameter]) -> list[_AppOption
 
 
 def _load(apps: dict[str, App], words: Sequence[str]) -> dict[str, App]:
-    from trimtab.cli.apps import load_app
+    from trimtab.cli.apps import NoSuchApp, load_app
 
     try:
         return apps | {word: load_app(word) for word in words}
+    except NoSuchApp as error:
+        raise click.UsageError(str(error)) from error
     except TrimtabError as error:
         sys.exit(f"error: {error}")
 
@@ -181,7 +187,7 @@ def workers_given(words: Sequence[str]) -> dict[str, int]:
     for word in words:
         name, _, number = word.rpartition("=")
         if not number.isdecimal() or int(number) < 1:
-            raise TrimtabError(f"--workers cannot be {word!r}: give a number, or such as NAME=4")
+            raise TrimtabError(f"--workers cannot be {word!r}: give a number of at least 1, or such as NAME=4")
         workers[name] = int(number)
     return workers
 
@@ -192,39 +198,88 @@ def start(ctx: click.Context, given: MutableMapping[str, Any]) -> None:
     from trimtab.client.program import run
     from trimtab.manager import Address, LeaderElection, Manager, Timing, configure_logs, stop_on_signals
 
-    async def main() -> None:
-        import asyncio
+    form = configure_logs(given["log_format"], given["log_level"])
 
-        election = None
-        if given["leader_elect"]:
-            timing = Timing(given["lease_duration"], given["renew_deadline"], given["retry_period"])
-            election = LeaderElection(name=given["lease_name"] or "", namespace=given["lease_namespace"], timing=timing)
-        manager = Manager(
-            ctx.obj.values(),
-            load_config(given["kubeconfig"], given["context"]),
-            namespaces=given["namespace"],
-            leader_election=election,
-            listen=False if given["listen"] == "off" else Address.parse(given["listen"]) if given["listen"] else None,
-            options=options_given(ctx),
-            workers=workers_given(given["workers"]),
-            grace=given["grace"],
-            sync_timeout=given["sync_timeout"],
-        )
+    async def main() -> None:
+        with _words(ctx):
+            election = None
+            if given["leader_elect"]:
+                timing = Timing(given["lease_duration"], given["renew_deadline"], given["retry_period"])
+                lease = given["lease_name"] or ""
+                election = LeaderElection(name=lease, namespace=given["lease_namespace"], timing=timing)
+            listen = False if given["listen"] == "off" else Address.parse(given["listen"]) if given["listen"] else None
+            options, workers = options_given(ctx), workers_given(given["workers"])
+        config = load_config(given["kubeconfig"], given["context"])
+        with _words(ctx):
+            manager = Manager(
+                ctx.obj.values(),
+                config,
+                namespaces=given["namespace"],
+                leader_election=election,
+                listen=listen,
+                options=options,
+                workers=workers,
+                grace=given["grace"],
+                sync_timeout=given["sync_timeout"],
+            )
         stopping = asyncio.Event()
         with stop_on_signals(stopping):
-            await manager.run(stopping)
+            failure: Exception | None = None
+            try:
+                await manager.run(stopping)
+            except Exception as error:  # noqa: BLE001  # raised below, where the loop can be closed
+                failure = error
+            if await _something_goes_on():
+                _exit(_tell(failure, form))
+        if failure is not None:
+            raise failure
 
-    form = configure_logs(given["log_format"], given["log_level"])
     try:
         run(main())
     except SystemExit as left:
-        if form == "json" and isinstance(left.code, str):  # whoever reads JSON wants this line most
-            log = logging.getLogger("trimtab")
-            log.error(left.code.removeprefix("error: "))  # noqa: TRY400  # it is for people, and says it all
-            left.code = 1
+        if form == "json" and isinstance(left.code, str):
+            left.code = _tell_json(left.code)
         _leave(left.code)
         raise
     _leave(0)
+
+
+@contextmanager
+def _words(ctx: click.Context) -> Generator[None]:
+    """What is wrong in here is wrong on the command line."""
+    try:
+        yield
+    except TrimtabError as error:
+        raise click.UsageError(str(error), ctx) from error
+
+
+async def _something_goes_on() -> bool:
+    """Whether something stays in the loop although it is cancelled: closing the loop would wait for it for ever."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    threads = asyncio.create_task(asyncio.get_running_loop().shutdown_default_executor())
+    _, left = await asyncio.wait({*tasks, threads}, timeout=_END_SECONDS)
+    return bool(left)
+
+
+def _tell(failure: Exception | None, form: str) -> int:
+    """The last word of a process that does not come to its end by itself; and its exit code."""
+    if failure is None:
+        return 0
+    if not isinstance(failure, TrimtabError):
+        traceback.print_exception(failure)
+    elif form == "json":
+        _tell_json(str(failure))
+    else:
+        click.echo(f"error: {failure}", err=True)
+    return 1
+
+
+def _tell_json(text: str) -> int:
+    """Whoever reads JSON wants this line most."""
+    logging.getLogger("trimtab").error(text.removeprefix("error: "))
+    return 1
 
 
 def _leave(code: str | int | None) -> None:
@@ -233,6 +288,11 @@ def _leave(code: str | int | None) -> None:
     if any(thread is not main and not thread.daemon for thread in threading.enumerate()):
         if isinstance(code, str):
             click.echo(code, err=True)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code if isinstance(code, int) else 1)
+        _exit(code if isinstance(code, int) else 1)
+
+
+def _exit(code: int) -> NoReturn:
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from trimtab.cache import Cached, Lister
 from trimtab.client import ApiError, TransportError
 from trimtab.controller.context import Context, Surroundings
+from trimtab.controller.deadline import Deadline
 from trimtab.controller.declaration import DeclarationError, Finalizer
 from trimtab.controller.finalizers import Step, hold, next_step, release
 from trimtab.controller.metrics import Numbers
@@ -51,6 +52,8 @@ class Reconciler:
         self._numbers = numbers
         self._clock = clock
         self._threads: ThreadPoolExecutor | None = None
+        self.working: dict[str, bool] = {}
+        """The keys at work, and whether a plain function works on them, in a thread."""
         self._is_async = _is_async(self._controller.function)
         self._kind = self._controller.kind.resource.kind
 
@@ -60,9 +63,11 @@ class Reconciler:
         while (item := await self._waiting.get()) is not None:
             started = clock()
             numbers.active += 1
+            self.working[item.key] = False
             try:
                 await self._attempt(item)
             finally:
+                del self.working[item.key]
                 numbers.active -= 1
                 numbers.took(clock() - started)
                 queue.done(item.key)
@@ -77,10 +82,12 @@ class Reconciler:
         ctx = Context(self._around, item)
         ctx.enter()
         deadline: asyncio.Timeout | None = None
+        watch: Deadline | None = None
         try:
             if timeout is None:
                 answer = await self._reconcile(ctx)
             else:
+                watch = self._watch(ctx, timeout)
                 async with asyncio.timeout(timeout) as deadline:
                     answer = await self._reconcile(ctx)
         except asyncio.CancelledError as error:
@@ -92,7 +99,6 @@ class Reconciler:
             self._failed(ctx, item, interrupted)
         except Exception as error:  # noqa: BLE001  # a user's function: it may raise anything
             if deadline is not None and deadline.expired() and isinstance(error, TimeoutError):
-                self._numbers.timeouts += 1
                 late = ReconcileTimeout(f"{self._controller.name} {item.key} took longer than {timeout:g} s")
                 late.__cause__ = error
                 self._failed(ctx, item, late)
@@ -100,6 +106,24 @@ class Reconciler:
                 self._failed(ctx, item, error)
         else:
             self._settle(ctx, item, answer)
+        finally:
+            if watch is not None:
+                watch.end(timed_out=deadline is not None and deadline.expired())
+
+    def _watch(self, ctx: Context, timeout: float) -> Deadline:
+        """Count that a reconcile takes too long when it does, and tell of one that does not end then."""
+
+        def passed() -> None:
+            self._numbers.timeouts += 1
+
+        def goes_on() -> None:
+            why = "its thread cannot be stopped" if self.working[ctx.key] else "it ignores that it was cancelled"
+            text = (
+                f"takes longer than {timeout:g} s, and goes on: {why}; nobody else works on this object before it ends"
+            )
+            ctx.log.warning(text)
+
+        return Deadline(timeout, lambda: self.working[ctx.key], passed, goes_on)
 
     # What is to be done with a key
 
@@ -160,7 +184,9 @@ class Reconciler:
             return await function(what, ctx)
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._controller.workers, f"trimtab-{self._controller.name}")
+        self.working[ctx.key] = True
         answer = await self._around.bridge.run(self._threads, function, what, ctx)
+        self.working[ctx.key] = False
         return await answer if inspect.isawaitable(answer) else answer
 
     def _entry(self, key: str) -> Cached[Any] | None:
@@ -196,10 +222,12 @@ class Reconciler:
         said: dict[str, Any] = {"error": str(error)}
         if unforeseen := _unforeseen(error):
             said["exc_info"] = unforeseen
-        if isinstance(error, Terminal):
+        if isinstance(error, Terminal | DeclarationError):
             self._numbers.terminal += 1
             self._queue.forget(item.key)
-            ctx.log.error("failed for good: only a change will help", **said)
+            what = "a change" if isinstance(error, Terminal) else "a change of the program"
+            text = f"failed for good: only {what} will help"
+            ctx.log.error(text, **said)
         else:
             self._numbers.panics += isinstance(error, _PANICS)
             self._queue.add_rate_limited(item.key, self._cause(item, "retry"), priority=item.priority)
@@ -218,11 +246,12 @@ def _is_async(function: Callable[..., Any]) -> bool:
 def _unforeseen(error: BaseException) -> BaseException | None:
     """What of a failure needs a traceback: not what was said on purpose, nor what the server or the network did.
 
-    Those say which request it was. While a server is away, every key fails so.
+    Those say which request it was, and while a server is away, every key fails so. What is declared or answered
+    wrongly says how it should be.
     """
     if isinstance(error, Terminal):
         return None if error.__cause__ is None else _unforeseen(error.__cause__)
-    return None if isinstance(error, ApiError | TransportError) else error
+    return None if isinstance(error, ApiError | TransportError | DeclarationError) else error
 
 
 def _why(finalizer: Finalizer[Any], error: BaseException) -> str:

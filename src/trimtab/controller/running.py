@@ -129,6 +129,11 @@ class Controllers:
         self._registrations.clear()
         self._of_kind.clear()
 
+    @property
+    def at_work(self) -> list[str]:
+        """What workers have in hand: a controller's name and a key each."""
+        return [f"{controller.name} {key}" for controller, one in self._reconcilers for key in one.working]
+
     # Inner parts
 
     def _open(self, kind: type[Any]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, TypeAlias
@@ -21,6 +21,8 @@ _log = logging.getLogger("trimtab.manager")
 
 _FIRST: Final = asyncio.FIRST_COMPLETED
 _CUT_SECONDS: Final = 1.0  # for what was cancelled to end, and for what comes after it to stop
+_SAY_SECONDS: Final = 1.0  # after which it is said what is waited for
+_MOST_NAMES: Final = 5
 LAST_SECONDS: Final = 5.0
 """For releasing the lease, and then for flushing the events."""
 
@@ -72,6 +74,8 @@ class Part:
     run: Run
     may_end: bool = False
     """Whether it may end before the process does."""
+    at_work: Callable[[], Collection[str]] = tuple
+    """What it has in hand, for people: what is waited for when it is to stop."""
 
 
 @dataclass(slots=True, eq=False)
@@ -153,23 +157,39 @@ class Lifecycle:
                 deadline = now()
             if late:
                 clean = False
-                _log.warning(
-                    "%s is cut: there is no more time to stop", ", ".join(sorted(one.get_name() for one in late))
-                )
+                _log.warning("%s is cut: there is no more time to stop", self._described(late))
                 for task in late:
                     task.cancel()
-                await asyncio.wait(late, timeout=_CUT_SECONDS)
+                _, left = await asyncio.wait(late, timeout=_CUT_SECONDS)
+                if left:
+                    _log.error("%s is abandoned: it goes on although it was cancelled", self._described(left))
 
     async def _ended(self, phase: Phase, deadline: float) -> set[asyncio.Task[None]]:
         """Wait for the parts of a phase; which of them still run. The loss of the lease is no time to wait."""
         now = asyncio.get_running_loop().time
+        say: float | None = now() + _SAY_SECONDS
         election: set[asyncio.Task[None]] = set() if phase in _AFTERWARDS else self._tasks(Phase.ELECTION)
         while late := self._tasks(phase):
             if now() >= deadline or (phase is Phase.LEADING and isinstance(self._failure(), self._urgent)):
                 return late
-            await asyncio.wait(late | election, timeout=deadline - now(), return_when=_FIRST)
+            if say is not None and now() >= say:
+                say = None
+                _log.info("waiting for %s, for %.0f s at most", self._described(late), deadline - now())
+            until = deadline if say is None else min(say, deadline)
+            await asyncio.wait(late | election, timeout=until - now(), return_when=_FIRST)
             election = {task for task in election if not task.done()}
         return set()
+
+    def _described(self, tasks: set[asyncio.Task[None]]) -> str:
+        """The parts that these tasks are, and what they have in hand."""
+        parts = (one.part for running in self._running.values() for one in running if one.task in tasks)
+        return ", ".join(sorted(_with_work(part) for part in parts))
+
+
+def _with_work(part: Part) -> str:
+    names = sorted(part.at_work())
+    more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+    return f"{part.name} ({', '.join([*names[:_MOST_NAMES], *more])})" if names else part.name
 
 
 def _start(part: Part) -> _Running:

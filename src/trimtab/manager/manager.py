@@ -174,7 +174,10 @@ class Manager:
             self.registry.register(LeaderCollector(elector))
             add(Phase.ELECTION, Part("leader election", partial(lead, elector)))
         for number, app in enumerate(self.apps):
-            add(Phase.LEADING, Part(f"app {app.name}", partial(self._work, number)))
+            add(
+                Phase.LEADING,
+                Part(f"app {app.name}", partial(self._work, number), at_work=partial(self._at_work, number)),
+            )
 
     async def _serve(self, ready: Ready, stop: Stop) -> None:
         server = HttpServer(*self.answerers)
@@ -184,7 +187,7 @@ class Manager:
             try:
                 self.address = await server.start(LISTEN)
             except ListenError as error:  # two on one laptop; nobody asked for this very port
-                _log.info("%s: taking any port", error)
+                _log.info("%s cannot be had (%s): taking any free port", LISTEN, error.why)
                 self.address = await server.start(Address(LISTEN.host, 0))
         _log.info("health and metrics at http://%s/metrics", self.address)
         ready()
@@ -217,6 +220,9 @@ class Manager:
 
     async def _work(self, number: int, ready: Ready, stop: Stop) -> None:
         await work(self._controllers[number], ready, stop)
+
+    def _at_work(self, number: int) -> list[str]:
+        return self._controllers[number].at_work
 
     # What it is asked
 

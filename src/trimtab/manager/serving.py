@@ -28,7 +28,11 @@ TEXT: Final = "text/plain; charset=utf-8"
 
 
 class ListenError(TrimtabError):
-    """The address to listen at is none, or is taken."""
+    """The address to listen at is none, or is taken; `why` says that alone, without what to do."""
+
+    def __init__(self, text: str, why: str = "") -> None:
+        super().__init__(text)
+        self.why = why or text
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,8 @@ class HttpServer:
         try:
             self._server = await asyncio.start_server(self._serve, address.host or None, address.port)
         except (OSError, OverflowError) as error:
-            raise ListenError(f"cannot listen at {address}: {reason(error)}: choose another address") from error
+            why = reason(error)
+            raise ListenError(f"cannot listen at {address}: {why}: choose another address", why) from error
         port: int = self._server.sockets[0].getsockname()[1]
         return Address(address.host, port)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,7 +20,8 @@ from trimtab.errors import TrimtabError
 from trimtab.kube.core.v1 import ConfigMap
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.manager import LeaderElection, LeadershipLost, Manager, Part, Phase
-from trimtab.manager.serving import Asked
+from trimtab.manager.lifecycle import Stop
+from trimtab.manager.serving import Address, Asked
 
 from .leases import LeaseServer
 
@@ -338,3 +341,22 @@ def test_apps_that_cannot_run_together_are_one_line() -> None:
         Manager([])
     with pytest.raises(TrimtabError, match="two apps are called x"):
         Manager([App("x"), App("x")])
+
+
+async def test_where_the_usual_port_is_taken_it_is_any_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "trimtab.manager")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        usual = Address("127.0.0.1", taken.getsockname()[1])
+        monkeypatch.setattr("trimtab.manager.manager.LISTEN", usual)
+        manager, stopping = Manager(counting([]), Server()), asyncio.Event()
+        manager.add(Phase.HEALTH, Part("end", partial(_end_at_once, stopping)))
+        await manager.run(stopping)
+    assert f"{usual} cannot be had (address already in use): taking any free port" in caplog.messages
+
+
+async def _end_at_once(stopping: asyncio.Event, ready: Callable[[], None], stop: Stop) -> None:
+    ready()
+    stopping.set()
+    await stop.wait()

@@ -24,6 +24,9 @@ async def main():
                 time.sleep(0.01)
         if "slow" in sys.argv:
             await asyncio.sleep(60)
+    if "closing" in sys.argv:
+        print("closing", flush=True)
+        time.sleep(60)
     print("stopped", flush=True)
 
 asyncio.run(main())
@@ -62,5 +65,15 @@ def test_once_stops_in_good_order(program: Program, number: signal.Signals) -> N
 def test_twice_ends_it_now(program: Program, number: signal.Signals) -> None:
     program.process.send_signal(signal.SIGTERM)
     program.says("stopping")
+    program.process.send_signal(number)
+    assert program.process.wait(10) == 128 + number
+
+
+@pytest.mark.parametrize("program", ["closing"], indirect=True)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_twice_ends_it_now_also_when_the_block_is_over(program: Program, number: signal.Signals) -> None:
+    program.process.send_signal(signal.SIGTERM)
+    program.says("stopping")
+    program.says("closing")
     program.process.send_signal(number)
     assert program.process.wait(10) == 128 + number

@@ -6,12 +6,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
-_KEYWORDS: Final = frozenset(
+RESERVED: Final = frozenset(
     [
-        "true",
-        "false",
-        "null",
-        "in",
         "as",
         "break",
         "const",
@@ -31,6 +27,9 @@ _KEYWORDS: Final = frozenset(
         "while",
     ]
 )
+"""Words that CEL keeps for itself, beside those that it uses."""
+
+_KEYWORDS: Final = RESERVED | {"true", "false", "null", "in"}
 _NAMES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _CHARACTERS: Final = {"underscores": "__", "dot": ".", "dash": "-", "slash": "/"}
 _SPECIAL: Final = re.compile(r"__|[-./]")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from trimtab.apiserver.cel import literals
 from trimtab.apiserver.cel.errors import Issue, compile_error
 from trimtab.apiserver.cel.macros import Expander, MacroError, macro
+from trimtab.apiserver.cel.names import RESERVED
 from trimtab.apiserver.cel.syntax import (
     Call,
     Expr,
@@ -37,27 +38,6 @@ _RELATIONS: Final = {
 _SUMS: Final = {"+": "_+_", "-": "_-_"}
 _PRODUCTS: Final = {"*": "_*_", "/": "_/_", "%": "_%_"}
 _LEVELS: Final = (_RELATIONS, _SUMS, _PRODUCTS)
-_RESERVED: Final = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
 _STARTS: Final = (
     "[", "{", "(", ".", "-", "!", "true", "false", "null", "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES",
     "IDENTIFIER",
@@ -239,7 +219,7 @@ class _Parser:
         token = self._next()
         if token.kind != "IDENTIFIER":
             self._fail(token, f"no viable alternative at input '.{'' if token.kind == EOF else token.text}'")
-        if token.text in _RESERVED:
+        if token.text in RESERVED:
             self.issues.append(Issue(token.offset, f"reserved identifier: {token.text}"))
         if self._peek().kind == "(":
             return self._call(dot + token.text, None)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def cluster(control_plane: ControlPlane) -> Iterator[Cluster]:
         try:
             for manifest in yaml.safe_load_all(MANIFESTS.read_text().replace("NAMESPACE", namespace)):
                 create(cluster, namespace, manifest, mine)
-            cluster.stored = list(everything(cluster))
+            cluster.stored = list(everything(cluster, namespace))
             yield cluster
         finally:
             for path in mine:
@@ -112,12 +113,15 @@ def place(base: str, resource: dict[str, Any], namespace: str | None) -> str:
     return f"{base}{inside}/{resource['name']}"
 
 
-def everything(cluster: Cluster) -> Iterator[Stored]:
+def everything(cluster: Cluster, namespace: str) -> Iterator[Stored]:
+    """What was made here and what each cluster has; not what is left of other tests, which are thousands of objects."""
     for (api_version, kind), (base, resource) in cluster.served.items():
         cls = class_for(api_version, kind)
         if "list" not in resource["verbs"] or issubclass(cls, Dynamic):
             continue
-        for item in cluster.plane.request("GET", place(base, resource, None))["items"]:
+        namespaces = (namespace, "default", "kube-system") if resource["namespaced"] else (None,)
+        listed = [cluster.plane.request("GET", place(base, resource, each))["items"] for each in namespaces]
+        for item in chain.from_iterable(listed):
             path = f"{place(base, resource, item['metadata'].get('namespace'))}/{item['metadata']['name']}"
             raw = {"apiVersion": api_version, "kind": kind, **item}
             yield Stored(cls, path, raw, "update" in resource["verbs"])

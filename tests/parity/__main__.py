@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -11,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.parity import baseline, recording, servers
+from tests.parity import baseline, servers
+from tests.parity.comparing import masked
 from tests.parity.hooks import Hooks
-from tests.parity.playing import Script
-from tests.parity.running import Played, Verdict, doubts, judge, run
+from tests.parity.recording import Recording
+from tests.parity.running import Played, Scripts, Verdict, doubts, judge, judge_by_record, run
 from tests.parity.scripts import areas
 from tests.parity.telling import frequent, hidden, show, table
 
@@ -27,7 +27,8 @@ def main() -> int:
     parser.add_argument("--area", action="append", help="this area alone")
     parser.add_argument("--show", metavar="NAME", help="the differences of scripts with this in their name, alone")
     parser.add_argument("--accept", action="store_true", help="write down as baseline what is not equal")
-    parser.add_argument("--record", action="store_true", help="write down a tenth of the answers for make test")
+    parser.add_argument("--record", action="store_true", help="write down what the real server answers")
+    parser.add_argument("--recorded", action="store_true", help="compare with what is written down: no real server")
     parser.add_argument("--frequent", type=int, metavar="N", help="the N most frequent differences")
     parser.add_argument("--masked", action="store_true", help="the places where two runs of the real server differ")
     parser.add_argument("--workers", type=int, default=5, help="scripts at once on each server")
@@ -42,20 +43,11 @@ def main() -> int:
     version = binaries.wanted_version(None)
     minor = ".".join(version.split(".")[:2])
     started = time.monotonic()
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        hooks = stack.enter_context(Hooks(folder))
-        real = stack.enter_context(servers.real("real", folder, hooks, version))
-        again = stack.enter_context(servers.real("again", folder, hooks, version))
-        ours = stack.enter_context(servers.ours(folder, hooks))
-        peers = (real, again, ours)
-        with ThreadPoolExecutor(len(peers)) as pool:
-            played: list[Played] = list(pool.map(lambda peer: run(wanted, peer, given.workers), peers))
-        verdicts = judge(wanted, *played)
-        listed = baseline.read(minor)
-        doubtful = [v for v in verdicts if v.equal == (v.key in listed)] if not given.accept else []
-        if doubtful and len(doubtful) < 40 and not given.show:
-            verdicts = _once_more(wanted, verdicts, doubtful)
+    recording, listed = Recording(minor), baseline.read(minor)
+    verdicts = _play(wanted, recording, version, given.workers, by_record=given.recorded)
+    doubtful = [v for v in verdicts if v.equal == (v.key in listed)] if not given.accept else []
+    if doubtful and len(doubtful) < 40 and not given.show and not given.recorded:
+        verdicts = _once_more(verdicts, doubtful, recording, version)
     if given.show:
         show(wanted, verdicts)
         return 0
@@ -66,7 +58,7 @@ def main() -> int:
     if given.masked:
         print(hidden(verdicts))
     if given.record:
-        recording.write(minor, {v.key: v.expected for v in verdicts})
+        _record(recording, verdicts)
     wrong = doubts(verdicts)
     if given.accept:
         baseline.write(minor, verdicts, listed, whole=not given.area)
@@ -77,27 +69,41 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def _once_more(
-    wanted: dict[str, list[Script]],
-    verdicts: list[Verdict],
-    doubtful: list[Verdict],
-) -> list[Verdict]:
-    """What is not as the baseline says is played again, alone, on fresh servers: a busy machine is no regression."""
-    keys = {v.key for v in doubtful}
-    fewer = {
-        area: found for area, scripts in wanted.items() if (found := [s for s in scripts if f"{area}/{s.name}" in keys])
-    }
+def _play(wanted: Scripts, recording: Recording, version: str, workers: int, *, by_record: bool) -> list[Verdict]:
+    """All scripts on fresh servers, at once."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         hooks = stack.enter_context(Hooks(folder))
-        version = os.environ.get("TRIMTAB_KUBERNETES_VERSION")
-        fresh = (
-            stack.enter_context(servers.real("real", folder, hooks, version)),
-            stack.enter_context(servers.real("again", folder, hooks, version)),
-            stack.enter_context(servers.ours(folder, hooks)),
-        )
-        again = {v.key: v for v in judge(fewer, *(run(fewer, peer, 1) for peer in fresh))}
+        peers = [stack.enter_context(servers.ours(folder, hooks))]
+        if not by_record:
+            peers += [stack.enter_context(servers.real(label, folder, hooks, version)) for label in ("real", "again")]
+        with ThreadPoolExecutor(len(peers)) as pool:
+            played: list[Played] = list(pool.map(lambda peer: run(wanted, peer, workers), peers))
+    if by_record:
+        return judge_by_record(wanted, played[0], recording)
+    ours, real, again = played
+    return judge(wanted, real, again, ours, recording)
+
+
+def _once_more(verdicts: list[Verdict], doubtful: list[Verdict], recording: Recording, version: str) -> list[Verdict]:
+    """What is not as the baseline says is played again, alone, on fresh servers: a busy machine is no regression."""
+    fewer: Scripts = {}
+    for verdict in doubtful:
+        fewer.setdefault(verdict.area, []).append(verdict.script)
+    again = {v.key: v for v in _play(fewer, recording, version, 1, by_record=False)}
     return [again.get(v.key, v) for v in verdicts]
+
+
+def _record(recording: Recording, verdicts: list[Verdict]) -> None:
+    """Write down the answers, and say which places are new among those that vary."""
+    for verdict in verdicts:
+        before = recording.answers(verdict.key, verdict.script)
+        recording.add(verdict.key, verdict.script, verdict.expected)
+        if before is not None:
+            known = set(masked(before))
+            new = [place for place in masked(recording.answers(verdict.key, verdict.script)) if place not in known]
+            print("".join(f"VARIES: {verdict.key}: {place}\n" for place in new), end="")
+    recording.write({f"{area}/{script.name}" for area, scripts in areas().items() for script in scripts})
 
 
 if __name__ == "__main__":

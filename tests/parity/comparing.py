@@ -25,7 +25,9 @@ class Difference:
 
 
 def expected(first: Any, second: Any) -> Any:
-    """What both runs of the real server say, with marks where they do not agree."""
+    """What both runs of the real server say, with marks where they do not agree. Marks that are there already stay."""
+    if MAY_LACK in (_mark(first), _mark(second)):
+        return MAY_LACK
     if isinstance(first, dict) and isinstance(second, dict):
         return {
             key: expected(first[key], second[key]) if key in first and key in second else MAY_LACK
@@ -36,9 +38,24 @@ def expected(first: Any, second: Any) -> Any:
     return first if _same(first, second) else VARIES
 
 
+def masked_too(wanted: Any, recorded: Any) -> Any:
+    """What is wanted, without the places that varied when others of the real server's answers were recorded."""
+    if _mark(recorded):
+        return recorded
+    if isinstance(wanted, dict) and isinstance(recorded, dict):
+        lacking = {key for key, item in recorded.items() if key not in wanted and item == MAY_LACK}
+        return {
+            **{key: masked_too(item, recorded.get(key)) for key, item in wanted.items()},
+            **dict.fromkeys(lacking, MAY_LACK),
+        }
+    if isinstance(wanted, list) and isinstance(recorded, list) and len(wanted) == len(recorded):
+        return [masked_too(a, b) for a, b in zip(wanted, recorded, strict=True)]
+    return wanted
+
+
 def differences(step: int, wanted: Any, ours: Any, way: str = "") -> list[Difference]:
     """All places where `ours` is not what is wanted."""
-    if isinstance(wanted, str) and wanted in (VARIES, MAY_LACK):
+    if _mark(wanted):
         return [Difference(step, way, wanted, ours)] if ours is ABSENT and wanted == VARIES else []
     if isinstance(wanted, dict) and isinstance(ours, dict):
         found: list[Difference] = []
@@ -59,7 +76,11 @@ def masked(value: Any, way: str = "") -> list[str]:
         return [place for key, item in value.items() for place in masked(item, f"{way}.{key}".lstrip("."))]
     if isinstance(value, list):
         return [place for number, item in enumerate(value) for place in masked(item, f"{way}[{number}]")]
-    return [way] if isinstance(value, str) and value in (VARIES, MAY_LACK) else []
+    return [way] if _mark(value) else []
+
+
+def _mark(value: Any) -> str:
+    return value if isinstance(value, str) and value in (VARIES, MAY_LACK) else ""
 
 
 def _same(first: Any, second: Any) -> bool:

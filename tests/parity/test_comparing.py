@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.parity.canonical import Canonical
-from tests.parity.comparing import differences, expected
+from tests.parity.comparing import MAY_LACK, VARIES, differences, expected, masked_too
 from tests.parity.playing import Answer
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -55,3 +55,10 @@ def test_only_what_two_real_runs_do_not_agree_on_is_left_out() -> None:
 def test_a_number_is_not_a_truth_value() -> None:
     assert differences(0, {"a": True}, {"a": 1})
     assert differences(0, [1, 2], [1, 2, 3])
+
+
+def test_what_varied_before_is_masked_too() -> None:
+    before = expected([{"a": 1, "b": {"c": 1}, "d": 1}], [{"a": 2, "b": {"c": 1}}])
+    assert masked_too([{"a": 7, "b": {"c": 2}}], before) == [{"a": VARIES, "b": {"c": 2}, "d": MAY_LACK}]
+    assert masked_too([{"a": 7, "e": 1}], None) == [{"a": 7, "e": 1}]
+    assert expected(before, [{"a": 2, "b": {"c": 1}, "d": 1}]) == before

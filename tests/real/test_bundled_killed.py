@@ -161,11 +161,11 @@ async def test_curl_me_that(control_plane: ControlPlane, client: Client, tmp_pat
             kills = await process.killed_at_random(1, jokes.asked.total)
             assert kills
             async with process.running():
-                await until(lambda: len(seen.changes) == MANY, "end")
+                await until(lambda: len(+seen.changes) == MANY, "end")
                 # One more: when its turn is over, so is that of whatever the last changes brought.
                 mark = {"x-kv8s.io/curl-me-that": f"mydata=127.0.0.1:{jokes.port}/{MANY}"}
                 await client.create(ConfigMap(metadata=ObjectMeta(name=f"c{MANY}", annotations=mark)))
-                await until(lambda: len(seen.changes) == MANY + 1, "last one")
+                await until(lambda: len(+seen.changes) == MANY + 1, "last one")
         fetched_twice = jokes.asked.total() - (MANY + 1)
         assert seen.changes == {f"c{i}": 1 for i in range(MANY + 1)}  # each was written once
         assert set(jokes.asked) == {f"/{i}" for i in range(MANY + 1)}

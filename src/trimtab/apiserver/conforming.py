@@ -11,7 +11,7 @@ import msgspec
 
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import quoted
-from trimtab.apiserver.facts import Schema
+from trimtab.apiserver.facts import TIMES, Schema
 from trimtab.apiserver.facts.fields import dropped_zeros, kept_empties, shown_nothings
 from trimtab.apiserver.reading import json_type
 from trimtab.kube.invalid import InvalidValueError
@@ -23,7 +23,6 @@ Json: TypeAlias = dict[str, Any]
 _QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
 _MICRO_TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime"
-_TIMES: Final = frozenset({_TIME, _MICRO_TIME})
 _INT_OR_STRING: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 _BOUNDS: Final = {"int32": 2**31, "int64": 2**63, "": 2**63}
 _GO_SCALARS: Final = {"boolean": "bool", "string": "string", "integer": "int64", "number": "float64"}
@@ -91,7 +90,7 @@ class _Conforming:
             if key in made:
                 continue
             default = field.default
-            if field.name in _TIMES:
+            if field.name in TIMES:
                 if key in shown:
                     made[key] = None
             elif default is msgspec.UNSET:

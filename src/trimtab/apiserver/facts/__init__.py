@@ -6,6 +6,6 @@
 
 from trimtab.apiserver.facts.defaulting import with_defaults
 from trimtab.apiserver.facts.reader import Defaults, Facts, ResourceFacts, kubernetes
-from trimtab.apiserver.facts.schema import Schema
+from trimtab.apiserver.facts.schema import TIMES, Schema
 
-__all__ = ["Defaults", "Facts", "ResourceFacts", "Schema", "kubernetes", "with_defaults"]
+__all__ = ["TIMES", "Defaults", "Facts", "ResourceFacts", "Schema", "kubernetes", "with_defaults"]

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trimtab.apiserver.facts.fields import kept_empties, shown_nothings
+
 Json = dict[str, Any]
 
 Resolve = Callable[[str], Json]
@@ -20,6 +22,9 @@ Resolve = Callable[[str], Json]
 # Definitions that stand for a value of any kind, whatever their schema says.
 _ANY_SCALAR = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _ATOMIC = "io.k8s.apimachinery.pkg.runtime.RawExtension"
+
+TIMES = frozenset({"io.k8s.apimachinery.pkg.apis.meta.v1.Time", "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime"})
+"""The definitions of points in time, which are null where they are not set."""
 
 _SCALARS = {"integer": "numeric", "number": "numeric", "boolean": "boolean"}
 
@@ -207,12 +212,19 @@ def _items(node: Schema) -> Schema:
 
 
 def _zero(node: Schema) -> Json:
+    kept, shown = kept_empties(node.name), shown_nothings(node.name)
     found: Json = {}
     for name, field in node.fields.items():
-        if field.default == {} and field.is_map:
+        if field.name in TIMES:
+            if name in shown:
+                found[name] = None
+        elif field.default == {} and field.is_map:
             found[name] = field.zero
-        elif name in node.required and not field.scalar:
-            found[name] = None
+        elif field.default is msgspec.UNSET:
+            if not field.scalar and (name in kept or name in node.required):
+                found[name] = None
+        elif node.name and not field.default:
+            found[name] = field.default
     return found
 
 

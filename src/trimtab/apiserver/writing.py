@@ -15,12 +15,12 @@ from trimtab.apiserver import causes, metadata, statuses
 from trimtab.apiserver.calls import Admission, Call
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.managed import fields_after
-from trimtab.apiserver.objects import decode, encode, in_order, load
+from trimtab.apiserver.objects import encode, in_order, load
 from trimtab.apiserver.options import DeleteOptions
 from trimtab.apiserver.patching import keep_times
 from trimtab.apiserver.statuses import MODIFIED, Refused
 from trimtab.apiserver.storage import Occupied, Record, Store
-from trimtab.apiserver.strategies import CLUSTER_NAMESPACES, Strategy, strategy_for
+from trimtab.apiserver.strategies import Strategy, strategy_for
 from trimtab.apiserver.surroundings import Surroundings
 
 Json: TypeAlias = dict[str, Any]
@@ -86,19 +86,19 @@ class Writer:
         made = obj["metadata"]
         if made.get("resourceVersion") not in (None, "", "0"):
             raise statuses.bad_request("resourceVersion should not be set on objects to be created")
-        self._check_namespace(call, made.get("name", ""))
+        strategy = self.strategy(kind)
+        strategy.fill(obj)
+        self._note_fields(call, None, obj)  # what others add from here on is nobody's
         if self._admission is not None:
             obj = cast("Json", await self._admission.mutate(call, "CREATE", obj, None))
             made = obj["metadata"]
+            strategy.fill(obj)
         for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
             made.pop(name, None)
         made["uid"] = self._around.uid()
         made["creationTimestamp"] = self._around.stamp()
         if call.target.namespace:
             made["namespace"] = call.target.namespace
-        strategy = self.strategy(kind)
-        strategy.fill(obj)
-        self._note_fields(call, None, obj)
         wrong_generation = min(made.get("generation", 0), 0)
         strategy.prepare_create(obj)
         if wrong_generation:
@@ -135,21 +135,6 @@ class Writer:
             refused.message = f"object is being deleted: {refused.message}"
         return refused
 
-    def _check_namespace(self, call: Call, name: str) -> None:
-        """Nothing comes into a namespace that is not there, or that is about to go."""
-        kind, namespace = call.target.kind, call.target.namespace
-        if not namespace:
-            return
-        record = self._store.get("namespaces", namespace)
-        if record is None:
-            raise statuses.not_found("namespaces", "", namespace)
-        if b'"deletionTimestamp"' in record.data and decode(record.data)["metadata"].get("deletionTimestamp"):
-            why = f"unable to create new content in namespace {namespace} because it is being terminated"
-            about = causes.Cause(
-                "NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace"
-            )
-            raise statuses.forbidden(kind.plural, kind.group, name, why, [about])
-
     # Change
 
     async def change(self, call: Call, make: Make, *, may_create: bool = False) -> Written:
@@ -172,14 +157,15 @@ class Writer:
         old = load(kind, record.data)
         new = make(load(kind, record.data))
         self._check_version(call, new, old)
+        strategy = self.strategy(kind)
+        strategy.fill(new)
+        self._note_fields(call, old, new)  # what others add from here on is nobody's
         if self._admission is not None:
             new = cast("Json", await self._admission.mutate(call, "UPDATE", new, old))
+            strategy.fill(new)
         metadata.keep_identity(new["metadata"], old["metadata"])
         if call.target.namespace:
             new["metadata"]["namespace"] = call.target.namespace
-        strategy = self.strategy(kind)
-        strategy.fill(new)
-        self._note_fields(call, old, new)
         self._prepare(call, strategy, new, old)
         found = metadata.check(new["metadata"], strategy.name_rule, namespaced=kind.namespaced)
         changed = metadata.check_change(new["metadata"], old["metadata"])
@@ -255,8 +241,6 @@ class Writer:
         kind, name = call.target.kind, call.target.name
         old = load(kind, record.data)
         self._check_preconditions(kind, name, old, options)
-        if kind.bucket == "namespaces" and name in CLUSTER_NAMESPACES and name != "kube-node-lease":
-            raise statuses.forbidden(kind.plural, kind.group, name, "this namespace may not be deleted")
         if self._admission is not None:
             await self._admission.validate(call, "DELETE", None, old)
         new, marked = self._marked(kind, old, options)

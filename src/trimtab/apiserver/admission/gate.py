@@ -13,6 +13,7 @@ from trimtab.apiserver.admission.webhooks import Webhooks
 from trimtab.apiserver.calls import Call
 from trimtab.apiserver.catalogue import Catalogue
 from trimtab.apiserver.objects import decode
+from trimtab.apiserver.plugins.chain import Plugins
 from trimtab.apiserver.storage import Store
 from trimtab.apiserver.surroundings import Surroundings
 
@@ -22,24 +23,32 @@ Json: TypeAlias = dict[str, Any]
 class Gate:
     """Lets through what is written, changes it, or refuses it. Where nothing is configured it costs next to nothing."""
 
-    def __init__(self, store: Store, catalogue: Catalogue, rbac: Rbac, around: Surroundings) -> None:
+    def __init__(
+        self, store: Store, catalogue: Catalogue, rbac: Rbac, around: Surroundings, plugins: Plugins | None = None
+    ) -> None:
         self._store = store
         self._rbac = rbac
+        self._plugins = plugins if plugins is not None else Plugins(store)
         self._webhooks = Webhooks(store, catalogue, rbac, around)
         self._policies = Policies(store, catalogue, rbac)
 
     async def mutate(self, call: Call, operation: str, new: Json | None, old: Json | None) -> Json | None:
         """What is to be written instead."""
+        self._plugins.admit(call, operation, new, old)
         if self._webhooks.any_mutating and call.target.kind.bucket not in EXEMPT:
             if new is not None and call.target.namespace:
                 new["metadata"]["namespace"] = call.target.namespace
             new = await self._webhooks.mutate(self._write(call, operation, new, old))
+            self._plugins.admit(call, operation, new, old)  # again, for what webhooks made of it
         if new is not None:
             check_escalation(self._rbac, call, new, old)
         return new
 
     async def validate(self, call: Call, operation: str, new: Json | None, old: Json | None) -> None:
         """Refuse what may not be written."""
+        if operation == "DELETE":
+            self._plugins.admit(call, operation, new, old)
+        self._plugins.validate(call, operation, new, old)
         mutating = operation == "DELETE" and self._webhooks.any_mutating  # nothing is left for them to change
         if not (mutating or self._policies.any or self._webhooks.any_validating):
             return

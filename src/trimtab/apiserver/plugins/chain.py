@@ -1,0 +1,60 @@
+"""The station of the plugins: which are asked about a write, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, TypeAlias
+
+from trimtab.apiserver.calls import Call
+from trimtab.apiserver.plugins.attempt import Attempt
+from trimtab.apiserver.plugins.classes import DefaultIngressClass, DefaultStorageClass
+from trimtab.apiserver.plugins.lifecycle import NamespaceLifecycle
+from trimtab.apiserver.plugins.plugin import Plugin
+from trimtab.apiserver.plugins.priority import Priority
+from trimtab.apiserver.plugins.protection import StorageObjectInUseProtection
+from trimtab.apiserver.plugins.resize import PersistentVolumeClaimResize
+from trimtab.apiserver.plugins.taints import TaintNodesByCondition
+from trimtab.apiserver.plugins.tolerations import DefaultTolerationSeconds
+from trimtab.apiserver.storage import Store
+
+Json: TypeAlias = dict[str, Any]
+
+ORDER: Final[tuple[type[Plugin], ...]] = (
+    NamespaceLifecycle,
+    TaintNodesByCondition,
+    Priority,
+    DefaultTolerationSeconds,
+    DefaultStorageClass,
+    StorageObjectInUseProtection,
+    PersistentVolumeClaimResize,
+    DefaultIngressClass,
+)
+"""All that there are, in the order in which kube-apiserver asks them."""
+
+
+class Plugins:
+    """The plugins of a server. They are known by the names that kube-apiserver's flags give them."""
+
+    def __init__(self, store: Store, *, without: Iterable[str] = ()) -> None:
+        left_out = frozenset(without)
+        self._plugins = [plugin(store) for plugin in ORDER if plugin.__name__ not in left_out]
+        self._asked: dict[str, list[Plugin]] = {}
+
+    def admit(self, call: Call, operation: str, new: Json | None, old: Json | None) -> None:
+        """Let each change what is to be written, in place, or refuse it."""
+        attempt = Attempt(call, operation, new, old)
+        for plugin in self._about(attempt.bucket):
+            plugin.admit(attempt)
+
+    def validate(self, call: Call, operation: str, new: Json | None, old: Json | None) -> None:
+        """Let each refuse what is about to be written."""
+        attempt = Attempt(call, operation, new, old)
+        for plugin in self._about(attempt.bucket):
+            plugin.validate(attempt)
+
+    def _about(self, bucket: str) -> list[Plugin]:
+        found = self._asked.get(bucket)
+        if found is None:
+            found = [plugin for plugin in self._plugins if not plugin.buckets or bucket in plugin.buckets]
+            self._asked[bucket] = found
+        return found

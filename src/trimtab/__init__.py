@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trimtab.controller import matching as matching
     from trimtab.controller import named_by as named_by
     from trimtab.controller import requeue as requeue
+    from trimtab.controller import selected_by as selected_by
     from trimtab.controller import terminal as terminal
     from trimtab.kube.base import Struct as Struct
 
@@ -44,6 +45,7 @@ _HOMES = {
     "matching": _CONTROLLER,
     "named_by": _CONTROLLER,
     "requeue": _CONTROLLER,
+    "selected_by": _CONTROLLER,
     "terminal": _CONTROLLER,
 }
 """What users write with, by the folder it is imported from when it is asked for: `import trimtab` alone is light."""

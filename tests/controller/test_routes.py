@@ -11,7 +11,7 @@ from tests.cache.samples import Obj, config_map, merged, pod, virtual
 from tests.controller.apiserver import ApiServer, of_kind
 from tests.controller.working import working
 
-from trimtab.controller import App, Context, changed, from_entry, generation_changed, named_by
+from trimtab.controller import App, Context, changed, from_entry, generation_changed, named_by, selected_by
 from trimtab.controller.mappings import KeyMapping
 from trimtab.kube.apps.v1 import Deployment
 from trimtab.kube.core.v1 import ConfigMap, Node, Pod, Secret
@@ -249,3 +249,47 @@ async def test_changes_of_ones_own_are_not_filtered() -> None:
     async with working(app, server):
         assert looks[-1] == "3"
         assert looks[0] == "1"
+
+
+@virtual
+async def test_an_object_brings_those_who_select_it_and_whom_it_left() -> None:
+    app, server = App("app"), ApiServer(Deployment, Pod)
+
+    def selecting(name: str, selector: Obj, namespace: str = "default") -> Obj:
+        return of_kind("apps/v1", "Deployment", name, namespace, spec={"selector": selector})
+
+    looks = looking(app, Deployment, watches={Pod: selected_by(lambda d: d.spec.selector, orphans=True)})
+    server.put(selecting("equal", {"matchLabels": {"app": "web", "tier": "front"}}))
+    server.put(selecting("among", {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web", "db"]}]}))
+    server.put(selecting("broken", {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["web"]}]}))
+    server.put(selecting("elsewhere", {"matchLabels": {"app": "web"}}, "other"))
+    async with working(app, server):
+        await new(looks)
+        server.put(pod("a", labels={"app": "web", "tier": "front"}))
+        assert [look.split()[0] for look in await new(looks)] == ["default/among", "default/equal"]
+        server.put(pod("a", labels={"app": "db", "tier": "front"}))
+        assert {look.split()[0] for look in await new(looks)} == {"default/among", "default/equal"}
+        server.put(owned("a", "web") | {"metadata": {**owned("a", "web")["metadata"], "labels": {"app": "db"}}})
+        assert [look.split()[0] for look in await new(looks)] == ["default/among"]  # it lost it
+        server.put(owned("b", "web") | {"metadata": {**owned("b", "web")["metadata"], "labels": {"app": "db"}}})
+        assert await new(looks) == []
+
+
+@virtual
+async def test_changes_of_what_it_owns_are_gathered_and_its_own_are_not() -> None:
+    app, server = App("app"), ApiServer(Deployment, Pod)
+    looks = looking(app, Deployment, owns=[Pod], gather=0.2)
+    server.put(of_kind("apps/v1", "Deployment", "web"))
+    async with working(app, server):
+        await new(looks)
+        for name in ("a", "b", "c"):
+            server.put(owned(name, "web"))
+            await asyncio.sleep(0.05)
+        assert looks == []
+        await asyncio.sleep(0.1)
+        assert len(looks) == 1
+        await new(looks)
+        server.put(owned("d", "web"))
+        server.put(of_kind("apps/v1", "Deployment", "web", metadata={"annotations": {"a": "b"}}))
+        await asyncio.sleep(0.05)
+        assert len(await new(looks)) == 1

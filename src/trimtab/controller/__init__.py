@@ -12,7 +12,7 @@ may see) and `writes` (what it changes: `applied`, `owning`, `status`). `app` an
 from trimtab.controller.app import App
 from trimtab.controller.context import Context, Missing, current_context
 from trimtab.controller.declaration import Controller, DeclarationError, Finalizer
-from trimtab.controller.mappings import from_entry, named_by
+from trimtab.controller.mappings import from_entry, named_by, selected_by
 from trimtab.controller.metrics import ControllerCollector
 from trimtab.controller.options import Option, Options
 from trimtab.controller.owning import OwnedByAnother
@@ -64,5 +64,6 @@ __all__ = [
     "matching",
     "named_by",
     "requeue",
+    "selected_by",
     "terminal",
 ]

@@ -64,6 +64,7 @@ class App(DeclaresOptions):
         finalizer: Finalizer[K] | None = None,
         gone: Callable[[str, Context], Answer] | None = None,
         resync: float | None = None,
+        gather: float = 0.0,
         limiter: Callable[[], Limiter] = ItemExponential,
     ) -> Callable[[Callable[[K, Context], R_co]], Callable[[K, Context], R_co]]:
         """Declare a controller: the function below makes the world match each object of this kind.
@@ -77,6 +78,8 @@ class App(DeclaresOptions):
         changes concern objects that a mapping names. `finalizer` is what has to be done before an object may go, `gone`
         is called with the key of one that went. `workers` of them are at work at once, each for at most `timeout`
         seconds; every `resync` seconds all are looked at again; `limiter` makes what says how long a failure waits.
+        `gather` is for objects that own many: what changes of other kinds waits for so many seconds, so that what
+        changes together is one look.
         """
 
         def declare(function: Callable[[K, Context], R_co]) -> Callable[[K, Context], R_co]:
@@ -95,6 +98,7 @@ class App(DeclaresOptions):
                 finalizer=finalizer,
                 gone=gone,
                 resync=resync,
+                gather=gather,
                 limiter=limiter,
             )
             if controller.name in self.controllers:

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from threading import get_ident
 from typing import Any, TypeVar, Unpack, cast, overload
 
@@ -49,6 +50,7 @@ class Surroundings:
     options: Options
     bridge: Bridge
     random: Callable[[], float]
+    now: Callable[[], datetime]
     retries: Callable[[str], int]
 
 
@@ -146,6 +148,10 @@ class Context:
     def enter(self) -> None:
         """Be the context of whatever runs from here on, in this task."""
         _current.set(self)
+
+    def now(self) -> datetime:
+        """What time it is, in UTC: the clock that the run was given, so that a test can have its own."""
+        return self._around.now()
 
     def option(self, option: Option[T]) -> T:
         """The value of an option of the app, in this run."""

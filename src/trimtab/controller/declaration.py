@@ -65,6 +65,7 @@ class Controller:
     finalizer: Finalizer[Any] | None
     gone: Callable[[str, Context], Any] | None
     resync: float | None
+    gather: float
     limiter: Callable[[], Limiter]
 
     def __post_init__(self) -> None:
@@ -77,6 +78,8 @@ class Controller:
         for what, number in (("workers", self.workers), ("timeout", self.timeout), ("resync", self.resync)):
             if number is not None and number <= 0:
                 raise DeclarationError(f"controller {self.name}: {what}={number!r} has to be more than zero")
+        if self.gather < 0:
+            raise DeclarationError(f"controller {self.name}: gather={self.gather!r} has to be zero or more")
         if not callable(self.function):
             raise DeclarationError(f"controller {self.name} wants a function, not {self.function!r}")
 

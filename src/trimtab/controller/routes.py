@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 from trimtab.cache import Cached, DeletedFinalStateUnknown, Informer, Registration
 from trimtab.controller.changes import what_changed
 from trimtab.controller.declaration import Controller
-from trimtab.controller.mappings import FromEntry, NamedBy, keys_of, namers
+from trimtab.controller.mappings import FromEntry, NamedBy, SelectedBy, keys_of, namers, selectors
 from trimtab.controller.predicates import Predicate
 from trimtab.kube.kinds import Resource
 from trimtab.kube.meta.v1 import OwnerReference
@@ -21,10 +21,11 @@ KeysOf: TypeAlias = Callable[[Entry], Iterable[str]]
 class Route:
     """Adds keys to a queue, with the change as the cause. What was there at the start, and resyncs, can wait."""
 
-    def __init__(self, kind: type[Any], queue: WorkQueue, forget: Callable[[Entry], None]) -> None:
+    def __init__(self, kind: type[Any], queue: WorkQueue, forget: Callable[[Entry], None], gather: float = 0.0) -> None:
         self._kind = kind.resource.kind
         self._queue = queue
         self._forget = forget
+        self._gather = gather
 
     def follow(self, informer: Informer[Any], *, name: str, resync: float | None = None) -> Registration[Any]:
         """Begin."""
@@ -52,7 +53,7 @@ class Route:
     def _add(self, keys: Iterable[str], entry: Entry, what: tuple[What, ...], priority: int = 0) -> None:
         cause = Cause(self._kind, entry.key, entry.resource_version, what)
         for key in keys:
-            self._queue.add(key, cause, priority=priority)
+            self._queue.add_after(key, self._gather, cause, priority=priority)
 
 
 _INITIAL: tuple[What, ...] = ("initial",)
@@ -113,8 +114,15 @@ class Mapped(Route):
     Where an update changes whom an object concerns, both are looked at: who lost it has to make up for it.
     """
 
-    def __init__(self, kind: type[Any], keys_of: KeysOf, queue: WorkQueue, forget: Callable[[Entry], None]) -> None:
-        super().__init__(kind, queue, forget)
+    def __init__(
+        self,
+        kind: type[Any],
+        keys_of: KeysOf,
+        queue: WorkQueue,
+        forget: Callable[[Entry], None],
+        gather: float = 0.0,
+    ) -> None:
+        super().__init__(kind, queue, forget, gather)
         self._keys_of = keys_of
 
     def added(self, new: Entry, initial: bool) -> None:
@@ -158,6 +166,8 @@ def mapped_keys(controller: Controller, kind: type[Any], primary: Informer[Any])
     mapping = controller.watches[kind]
     if isinstance(mapping, NamedBy):
         return namers(mapping, primary, f"{controller.app}/{controller.name}/{kind.resource.kind}")
+    if isinstance(mapping, SelectedBy):
+        return selectors(mapping, primary, f"{controller.app}/{controller.name}/{kind.resource.kind} selected")
     to = controller.kind.resource
     if isinstance(mapping, FromEntry):
         of_entry = mapping.function

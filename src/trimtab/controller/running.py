@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
@@ -27,6 +28,10 @@ SYNC_TIMEOUT = 120.0
 """Seconds that a controller waits for the first state of what it reads."""
 
 
+def _wall() -> datetime:
+    return datetime.now(UTC)
+
+
 class Controllers:
     """The controllers of an app over given informers: `start`, `await synced()`, `await run()`, `stop`.
 
@@ -44,6 +49,7 @@ class Controllers:
         namespaces: Iterable[str] = (),
         clock: Callable[[], float] = time.monotonic,
         random: Callable[[], float] | None = None,
+        now: Callable[[], datetime] = _wall,
     ) -> None:
         self.app = app
         self.numbers: dict[str, Numbers] = {}
@@ -55,6 +61,7 @@ class Controllers:
         self._options = options or Options()
         self._namespaces = frozenset(namespaces)
         self._clock = clock
+        self._now = now
         self._random = random or Random().random  # noqa: S311  # names reconciles, keeps no secret
         self._of_kind: dict[type[Any], Informer[Any]] = {}
         self._registrations: list[tuple[Controller, Informer[Any], Registration[Any]]] = []
@@ -146,7 +153,7 @@ class Controllers:
         reach = Reach(controller, self._of_kind)
         writer = Writer(self._informers, reach, controller.field_manager)
         around = Surroundings(
-            controller, reach, writer, self._events, self._options, bridge, self._random, queue.retries
+            controller, reach, writer, self._events, self._options, bridge, self._random, self._now, queue.retries
         )
         numbers = Numbers(controller.workers)
         primary = self._of_kind[controller.kind]
@@ -168,7 +175,7 @@ class Controllers:
         mapped = [*keys_of.items(), *((kind, mapped_keys(controller, kind, primary)) for kind in controller.watches)]
         for kind, keys in mapped:
             informer = self._of_kind[kind]
-            registration = Mapped(kind, keys, queue, forget).follow(
+            registration = Mapped(kind, keys, queue, forget, controller.gather).follow(
                 informer, name=f"{controller.name} {kind.resource.kind}"
             )
             self._registrations.append((controller, informer, registration))

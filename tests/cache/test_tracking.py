@@ -17,7 +17,7 @@ from tests.cache.samples import EXPIRED, pod, status, virtual
 
 from trimtab.cache import Informer, Informers
 from trimtab.client import ApiError, Client, MergePatch, NotKubernetes
-from trimtab.kube.core.v1 import ConfigMap, Container, Pod, PodSpec
+from trimtab.kube.core.v1 import ConfigMap, Container, Namespace, Pod, PodSpec
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.kube.partial import metadata_of
 
@@ -339,3 +339,16 @@ async def test_no_more_than_a_thousand_writes_are_ahead_and_what_was_dropped_is_
         server.tell_watches()
         await asyncio.sleep(1)
         assert (len(overlay), len(informer.lister.list())) == (0, 1010)
+
+
+async def test_a_namespace_stays_while_its_spec_has_a_finalizer(client: Client) -> None:
+    async with Informers(client) as informers:
+        namespaces = informers.informer(Namespace)
+        await namespaces.synced()
+        made = await informers.client.create(Namespace(metadata=ObjectMeta(name="shop")))
+        await informers.client.delete(made)
+        told = MergePatch({"status": {"conditions": [{"type": "Told", "status": "True"}]}})
+        await informers.client.patch(Namespace, "shop", told, subresource="status")
+        found = namespaces.lister.get("shop")
+        assert found is not None
+        assert [each.type for each in found.status.conditions] == ["Told"]

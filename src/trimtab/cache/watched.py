@@ -18,6 +18,7 @@ from trimtab.cache.reflector import Reflector
 from trimtab.cache.store import Change, Store
 from trimtab.client import Reader
 from trimtab.client.apierrors import UNREADABLE
+from trimtab.kube.base import Struct
 from trimtab.kube.fieldselectors import FieldSelector
 from trimtab.kube.partial import PARTIAL, MetadataOnly
 from trimtab.kube.wire import K
@@ -116,7 +117,19 @@ def _stays(entry: Cached[Any], *, deleted: bool) -> bool:
     if not entry.deleting:
         return not deleted
     metadata = entry.metadata
-    return bool(metadata.finalizers or metadata.deletion_grace_period_seconds)
+    if metadata.finalizers or metadata.deletion_grace_period_seconds:
+        return True
+    resource = entry.kind.resource
+    of_namespace = (resource.group, resource.kind) == ("", "Namespace")  # they have some of their own, in the spec
+    return of_namespace and bool(entry.view(_Namespace).spec.finalizers)
+
+
+class _Spec(Struct):
+    finalizers: list[str] = []
+
+
+class _Namespace(Struct):
+    spec: _Spec = msgspec.field(default_factory=_Spec)
 
 
 def _fields(obj: Any, selector: FieldSelector) -> dict[str, str]:

@@ -6,8 +6,10 @@ import asyncio
 import copy
 import dataclasses
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -54,7 +56,8 @@ class Manager:
 
     `config` is a Config or a Transport, as for a client. With `leader_election` only whoever holds the lease works, and
     all writes pass a fence. `listen` is where health and metrics are; without, LISTEN, or any port where that is
-    taken; False is nowhere. `workers` is how many a controller has, by its name, or under "" for all.
+    taken; False is nowhere. `workers` is how many a controller has, by its name, or under "" for all. `clock` is what
+    controllers wait by, `now` what time it is for them and in events.
 
     What else a process needs is added before `run`: a part (`add`), a check (`health`), a collector (`registry`), pages
     (`answerers`).
@@ -72,6 +75,8 @@ class Manager:
         workers: Mapping[str, int] | None = None,
         grace: float = GRACE,
         sync_timeout: float = SYNC_TIMEOUT,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] | None = None,
     ) -> None:
         given = [apps] if isinstance(apps, App) else list(apps)
         self.apps = _with_workers(_distinct(given), workers or {})
@@ -87,6 +92,8 @@ class Manager:
         self._listen = listen
         self._options = options or Options()
         self._sync_timeout = sync_timeout
+        self._clock = clock
+        self._now = now or (lambda: datetime.now(UTC))
         self._lifecycle = Lifecycle(grace=grace, urgent=LeadershipLost)
         self._requests = RequestCollector()
         self._client: Client | None = None
@@ -133,7 +140,9 @@ class Manager:
         config = load_config() if self._config is None else self._config
         host = urlsplit(config.server).netloc.rpartition("@")[2] if isinstance(config, Config) else "in-process"
         plain = _client(config, lambda inner: self._requests.count(inner, host))
-        recorder = self._recorder = Recorder(plain)  # not fenced: who stops leading has something to tell
+        recorder = self._recorder = Recorder(
+            plain, now=self._now
+        )  # not fenced: who stops leading has something to tell
         elector, lease_client = None, None
         if self._election is not None:
             # Connections of its own: a renewal must not wait for one behind a hundred slow requests.
@@ -204,7 +213,13 @@ class Manager:
             self.registry.register(CacheCollector(informers))
             for app in self.apps:
                 controllers = Controllers(
-                    app, informers, events=recorder, options=self._options, namespaces=self._namespaces
+                    app,
+                    informers,
+                    events=recorder,
+                    options=self._options,
+                    namespaces=self._namespaces,
+                    clock=self._clock,
+                    now=self._now,
                 )
                 self._controllers.append(controllers)
                 controllers.start()

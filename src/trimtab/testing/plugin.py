@@ -15,6 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from trimtab.apiserver.server import Server
     from trimtab.client import Client
+    from trimtab.local.cluster import Cluster
     from trimtab.testing.control_plane import ControlPlane
 
 _MISSING = "no real control plane"
@@ -47,6 +48,16 @@ def client(api: "Server") -> "Client":
     from trimtab.local import LocalTransport  # noqa: PLC0415
 
     return Client(LocalTransport(api))
+
+
+@pytest.fixture
+def cluster() -> "Generator[Cluster]":
+    """A fresh cluster in this process, to be entered: in `async with cluster:` its loops and nodes are at work."""
+    from trimtab.local.cluster import Cluster  # noqa: PLC0415 - see the module's docstring
+
+    made = Cluster()
+    yield made
+    made.server.close()
 
 
 @pytest.fixture(scope="session")

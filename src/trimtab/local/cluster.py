@@ -1,0 +1,145 @@
+"""`Cluster`: an API server, the loops of a controller manager, a scheduler and nodes, all in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from trimtab.apiserver.server import Server
+from trimtab.apiserver.storage import Database, Store
+from trimtab.apiserver.surroundings import Surroundings
+from trimtab.client import Client
+from trimtab.client.options import LabelQuery
+from trimtab.controller import App, Option, Options
+from trimtab.errors import TrimtabError
+from trimtab.kube.dynamic import Dynamic
+from trimtab.kube.objects import Object
+from trimtab.kube.wire import K
+from trimtab.local.loops import load_loops
+from trimtab.local.transport import LocalTransport
+from trimtab.local.waiting import SECONDS, until, until_all, until_gone
+from trimtab.manager import Manager, Part, Phase
+from trimtab.manager.lifecycle import Stop
+
+_STOP_SECONDS = 2.0  # for a loop to finish what it has in hand: it writes to this process
+
+
+def _wall() -> datetime:
+    return datetime.now(UTC)
+
+
+class Cluster:
+    """A cluster in this process: `async with Cluster(nodes=3) as cluster`, and its loops are at work.
+
+    `apps` run in it beside the loops; `loops` says which of those there are (all, unless given), by their names in
+    `LOOPS`. With `data_dir` the objects are kept there. `clock` is what loops wait by, `now` what time it is in it.
+    Nothing listens: `cluster.server` can be served over HTTPS, and `cluster.transport()` is the way in for our own
+    client.
+    """
+
+    def __init__(
+        self,
+        apps: Iterable[App] = (),
+        *,
+        loops: Iterable[str] | None = None,
+        data_dir: Path | None = None,
+        options: Mapping[Option[Any], Any] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = _wall,
+    ) -> None:
+        store = None if data_dir is None else Store(Database(data_dir / "objects.db"))
+        self.server = Server(store, surroundings=Surroundings(now=now))
+        self.client = Client(self.transport())
+        """May do everything."""
+        self._apps = [*load_loops(loops), *apps]
+        self._options = options or {}
+        self._clock = clock
+        self._now = now
+        self._stopping = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+
+    def transport(self) -> LocalTransport:
+        """A way in for a client, as an administrator."""
+        return LocalTransport(self.server)
+
+    async def __aenter__(self) -> Self:
+        if self._running is not None:
+            raise TrimtabError("this cluster ran already: make another one")
+        manager = Manager(
+            self._apps,
+            self.transport(),
+            listen=False,
+            options=Options(self._options),
+            grace=_STOP_SECONDS,
+            clock=self._clock,
+            now=self._now,
+        )
+        started = asyncio.Event()
+
+        async def say(ready: Callable[[], None], stop: Stop) -> None:
+            started.set()
+            ready()
+            await stop.wait()
+
+        manager.add(Phase.LEADING, Part("cluster", say))
+        self._running = asyncio.create_task(manager.run(self._stopping), name="trimtab: cluster")
+        waiting = asyncio.create_task(started.wait())
+        await asyncio.wait({self._running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not started.is_set():
+            waiting.cancel()
+            self.server.close()
+            await self._running
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stopping.set()
+        try:
+            if self._running is not None:
+                await self._running
+        finally:
+            self.server.close()
+
+    async def until(
+        self,
+        kind: type[K],
+        name: str,
+        condition: Callable[[K], object] | None = None,
+        *,
+        namespace: str | None = None,
+        timeout: float = SECONDS,
+    ) -> K:
+        """Wait until an object is there, and the condition holds of it; in `default` unless a namespace is given.
+
+        `await cluster.until(Deployment, "web", lambda d: d.status.ready_replicas == 3)`. Waited says how it was last.
+        """
+        return await until(self.client, kind, name, condition, namespace=namespace, timeout=timeout)
+
+    async def until_gone(
+        self, kind: type[Object | Dynamic], name: str, *, namespace: str | None = None, timeout: float = SECONDS
+    ) -> None:
+        """Wait until there is no such object."""
+        await until_gone(self.client, kind, name, namespace=namespace, timeout=timeout)
+
+    async def until_all(
+        self,
+        kind: type[K],
+        condition: Callable[[list[K]], object],
+        *,
+        namespace: str | None = None,
+        labels: LabelQuery = None,
+        timeout: float = SECONDS,
+    ) -> list[K]:
+        """Wait until the condition holds of all objects that are selected: `lambda pods: len(pods) == 3`."""
+        return await until_all(self.client, kind, condition, namespace=namespace, labels=labels, timeout=timeout)
+
+    async def failed(self) -> None:
+        """Wait until a loop cannot go on, and raise why; returns when the cluster is stopped."""
+        if self._running is not None:
+            await asyncio.shield(self._running)

@@ -41,7 +41,9 @@ def main() -> None:
     with api_server(*ALL_APIS) as api, api_server(*PLAIN) as by_default:
         version = api.get("/version")["gitVersion"]
         texts = kinds.modules(*read(api), version)
-        data = {FACTS: facts.text(api, by_default), FIELDS: gotypes.text(version), ROLES: roles.text(by_default)}
+        fields = gotypes.text(version)
+        told = facts.text(api, by_default, gotypes.pointers(fields))
+        data = {FACTS: told, FIELDS: fields, ROLES: roles.text(by_default)}
     texts = {name: formatted(text, KUBE / name) for name, text in texts.items()}
     changes = changed(texts, KUBE)
     stale = [path for path, told in data.items() if not path.exists() or path.read_text() != told]

@@ -7,12 +7,16 @@ ones that follow a single field of the same struct are told with it; the rest is
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from schemas import reference
 
 Json = dict[str, Any]
@@ -51,8 +55,25 @@ LABELS = {"matchLabels": {"a": "a"}}
 CONTAINER = {"name": "a", "image": "a:1"}
 POD = {"metadata": {"labels": {"a": "a"}}, "spec": {"containers": [CONTAINER]}}
 CLIENT = {"url": "https://a.example.com"}
-WEBHOOK = {"name": "a.example.com", "clientConfig": CLIENT, "sideEffects": "None", "admissionReviewVersions": ["v1"]}
-RULES = {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]}
+RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+WEBHOOK = {
+    "name": "a.example.com",
+    "clientConfig": CLIENT,
+    "sideEffects": "None",
+    "admissionReviewVersions": ["v1"],
+    "rules": [RULE],
+}
+RULES = {"resourceRules": [RULE]}
+JSON_PATCH = "[JSONPatch{op: 'test', path: '/a', value: 'a'}]"
+
+
+
+def certificate_request() -> str:
+    """One as a CertificateSigningRequest holds it."""
+    request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([]))
+    signed = request.sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())
+    return base64.b64encode(signed.public_bytes(serialization.Encoding.PEM)).decode()
+
 
 # Of kinds that need more than their required fields.
 SEEDS: dict[str, Json] = {
@@ -80,6 +101,24 @@ SEEDS: dict[str, Json] = {
     "Endpoints": {"subsets": [{"addresses": [{"ip": "1.2.3.4"}], "ports": [{"port": 80}]}]},
     "EndpointSlice": {"addressType": "IPv4", "endpoints": [{"addresses": ["1.2.3.4"]}], "ports": [{"port": 80}]},
     "LimitRange": {"spec": {"limits": [{"type": "Container"}]}},
+    "Event": {
+        "action": "a",
+        "eventTime": "2020-01-01T00:00:00.000000Z",
+        "involvedObject": {"namespace": "default"},
+        "reason": "a",
+        "regarding": {"namespace": "default"},
+        "reportingComponent": "example.com/a",
+        "reportingController": "example.com/a",
+        "reportingInstance": "a",
+        "type": "Normal",
+    },
+    "ControllerRevision": {"data": {}, "revision": 1},
+    "NetworkPolicy": {"spec": {"podSelector": {}, "ingress": [{"ports": [{"port": 80}], "from": [{"podSelector": {}}]}]}},
+    "IPAddress": {
+        "metadata": {"name": "10.9.9.9"},
+        "spec": {"parentRef": {"resource": "services", "name": "a", "namespace": "a"}},
+    },
+    "ServiceCIDR": {"spec": {"cidrs": ["10.9.8.0/24"]}},
     "Ingress": {"spec": {"defaultBackend": {"service": {"name": "a", "port": {"number": 80}}}}},
     "IngressClass": {"spec": {"controller": "example.com/a"}},
     "HorizontalPodAutoscaler": {
@@ -88,6 +127,14 @@ SEEDS: dict[str, Json] = {
     "ValidatingWebhookConfiguration": {"webhooks": [WEBHOOK]},
     "MutatingWebhookConfiguration": {"webhooks": [WEBHOOK]},
     "ValidatingAdmissionPolicy": {"spec": {"matchConstraints": RULES, "validations": [{"expression": "true"}]}},
+    "MutatingAdmissionPolicy": {
+        "spec": {
+            "matchConstraints": RULES,
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": JSON_PATCH}}],
+            "reinvocationPolicy": "Never",
+        }
+    },
+    "MutatingAdmissionPolicyBinding": {"spec": {"policyName": "a"}},
     "ValidatingAdmissionPolicyBinding": {"spec": {"policyName": "a", "validationActions": ["Deny"]}},
     "RoleBinding": {
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"},
@@ -100,6 +147,9 @@ SEEDS: dict[str, Json] = {
     "StorageClass": {"provisioner": "example.com/a"},
     "CSIDriver": {"spec": {}},
     "CSINode": {"spec": {"drivers": []}},
+    "CertificateSigningRequest": {
+        "spec": {"request": certificate_request(), "signerName": "example.com/a", "usages": ["digital signature"]}
+    },
     "RuntimeClass": {"handler": "a"},
     "PriorityClass": {"value": 1},
     "CustomResourceDefinition": {
@@ -114,9 +164,9 @@ SEEDS: dict[str, Json] = {
         },
     },
     "APIService": {
-        "metadata": {"name": "v1.a.example.com"},
+        "metadata": {"name": "v1.b.example.com"},
         "spec": {
-            "group": "a.example.com",
+            "group": "b.example.com",
             "version": "v1",
             "groupPriorityMinimum": 1,
             "versionPriority": 1,
@@ -129,6 +179,15 @@ SEEDS: dict[str, Json] = {
     "VolumeAttachment": {"spec": {"attacher": "a", "nodeName": "a", "source": {"persistentVolumeName": "a"}}},
     "Lease": {"spec": {}},
     "ResourceClaim": {"spec": {"devices": {"requests": [{"name": "a", "exactly": {"deviceClassName": "a"}}]}}},
+    "ResourceSlice": {
+        "spec": {
+            "allNodes": True,
+            "driver": "a.example.com",
+            "pool": {"generation": 1, "name": "a", "resourceSliceCount": 1},
+            "devices": [{"name": "a"}],
+        }
+    },
+    "VolumeAttributesClass": {"driverName": "a.example.com", "parameters": {"a": "a"}},
     "ResourceClaimTemplate": {
         "spec": {"spec": {"devices": {"requests": [{"name": "a", "exactly": {"deviceClassName": "a"}}]}}}
     },
@@ -154,6 +213,8 @@ NO_DEFAULTS = {
     "ContainerPort": {"hostPort"},
     "Container": {"imagePullPolicy"},
     "EphemeralContainer": {"imagePullPolicy"},
+    "CertificateSigningRequestSpec": {"extra", "groups", "uid", "username"},
+    "DeviceTaint": {"timeAdded"},
 }
 
 Trial = tuple[dict[str, Any], str | None]
@@ -163,22 +224,24 @@ Trial = tuple[dict[str, Any], str | None]
 class Trials:
     """What was found in all objects that the server took."""
 
-    def __init__(self, schemas: Json, create: Create) -> None:
+    def __init__(self, schemas: Json, create: Create, pointers: frozenset[tuple[str, str]]) -> None:
         self._schemas = schemas
         self._create = create
+        self._pointers = pointers
         self._explored: set[str] = set()
         self._trials: dict[str, list[tuple[Json, Json, str, str]]] = {}
-        self.refused: list[str] = []
 
-    def kind(self, path: str, api_version: str, kind: str, definition: str) -> None:
-        """Try a kind: its smallest object first, then with each field that may be."""
-        seed = {"apiVersion": api_version, "kind": kind, **copy.deepcopy(SEEDS.get(kind) or {})}
-        seed.setdefault("metadata", {"name": MARK})
+    def seed(self, path: str, kind: str, definition: str) -> Json:
+        """The smallest object of a kind of a group-version."""
+        seed = {"apiVersion": path.partition("/")[2], "kind": kind, **copy.deepcopy(SEEDS.get(kind) or {})}
         if kind not in SEEDS:
             seed |= {key: value for key, value in self._struct(definition).items() if key not in NOT_TRIED}
+        return {"metadata": {"name": MARK}, **seed}
+
+    def kind(self, path: str, seed: Json, definition: str) -> None:
+        """Try a kind: its smallest object first, then with each field that may be."""
         if not self._try(path, seed, definition):
-            self.refused.append(f"{api_version} {kind}")
-            return
+            raise SystemExit(f"{path} does not take {seed}: {self._create(path, seed)[1]}")
         waiting = deque([(seed, (), definition)])
         for steps, inner in self._present(seed, definition):
             waiting.append((seed, steps, inner))
@@ -301,7 +364,8 @@ class Trials:
         for definition, trials in sorted(self._trials.items()):
             none = {*NOT_TRIED, *NO_DEFAULTS.get(definition.rpartition(".")[2], ())}
             names = sorted({name for _, got, *_ in trials for name in got} - none)
-            given = {name: [told(trial, name) for trial in trials if name not in trial[0]] for name in names}
+            noted = {name: told_with((definition, name) in self._pointers, name) for name in names}
+            given = {name: [noted[name](trial) for trial in trials if name not in trial[0]] for name in names}
             always: Json = {
                 name: json.loads(values[0])
                 for name, values in given.items()
@@ -310,17 +374,22 @@ class Trials:
             when: list[list[Any]] = []
             for name in names:
                 if name not in always and any(value is not None for value in given[name]):
-                    seen = [(beside(trial, always), told(trial, name)) for trial in trials if name not in trial[0]]
+                    seen = [(beside(trial, always), noted[name](trial)) for trial in trials if name not in trial[0]]
                     if follows := following(seen, name):
                         when.append([name, *follows])
             if always or when:
                 yield definition, {"always": always, "when": when}
 
 
-def told(trial: tuple[Json, Json, str, str], name: str) -> str | None:
-    """What a struct got for a field, or None where that is nothing."""
-    value = trial[1].get(name)
-    return None if is_nothing(value) else json.dumps(value, sort_keys=True)
+def told_with(pointer: bool, name: str) -> Callable[[tuple[Json, Json, str, str]], str | None]:
+    """What a struct got for a field, or None where that is nothing; an empty struct is something behind a pointer."""
+
+    def told(trial: tuple[Json, Json, str, str]) -> str | None:
+        value = trial[1].get(name)
+        nothing = is_nothing(value) and not (pointer and isinstance(value, dict))
+        return None if nothing else json.dumps(value, sort_keys=True)
+
+    return told
 
 
 def is_nothing(value: Any) -> bool:

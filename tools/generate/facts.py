@@ -13,6 +13,7 @@ from urllib.parse import quote
 from defaults import TEMPLATED, Trials
 from schemas import reference
 from serve import Api, discovered, documents
+from strategies import strategy_of
 
 TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
 
@@ -25,7 +26,7 @@ NO_LABEL = "no.such.label"
 KINDS = "x-kubernetes-group-version-kind"
 
 
-def text(everything: Api, by_default: Api) -> str:
+def text(everything: Api, by_default: Api, pointers: frozenset[tuple[str, str]]) -> str:
     """The file. What a server serves by default is asked of such a one, the rest of one that serves all."""
     known = documents(everything)
     served, usual = discovered(everything), discovered(by_default)
@@ -44,7 +45,18 @@ def text(everything: Api, by_default: Api) -> str:
             if "list" in resource["verbs"]:
                 resource.update(probed(api, f"/{path}/{resource['name']}", schemas, resource.get("schema", "")))
             lines.append(("resource", name, resource))
-    lines += [("defaults", name, told) for name, told in defaults_of(by_default, usual, schemas, kinds)]
+    by_name = {name: value for what, name, value in lines if what == "resource"}
+    trials = Trials(schemas, by_default.create, pointers)
+    kept = list(creatable(usual, kinds))
+    for path, definition, resource in kept:
+        trials.kind(collection(path, resource), trials.seed(path, resource["kind"], definition), definition)
+    for path, definition, resource in kept:
+        names = {found["name"] for found in usual[path]}
+        seed = trials.seed(path, resource["kind"], definition)
+        has_status = f"{resource['name']}/status" in names
+        found = strategy_of(by_default, collection(path, resource), seed, has_status=has_status)
+        by_name[f"{api_version(path)}/{resource['name']}"]["strategy"] = found
+    lines += [("defaults", name, told) for name, told in trials.found()]
     lines += [("schema", name, schema) for name, schema in sorted(schemas.items())]
     return "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines)
 
@@ -162,19 +174,26 @@ def probed(api: Api, path: str, schemas: dict[str, Any], schema: str) -> dict[st
     }
 
 
-def defaults_of(
-    api: Api, usual: dict[str, list[dict[str, Any]]], schemas: dict[str, Any], kinds: dict[tuple[str, str, str], str]
-) -> Iterator[tuple[str, Any]]:
-    """The defaults of each definition, as far as they show when objects of all kinds are created for a trial."""
-    trials = Trials(schemas, api.create)
+def creatable(
+    usual: dict[str, list[dict[str, Any]]], kinds: dict[tuple[str, str, str], str]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The resources whose objects can be made: the path of the group-version, the definition, what discovery says."""
     for path, resources in usual.items():
         _, *group, version = path.split("/")
         for resource in sorted(resources, key=lambda resource: resource["kind"] in TEMPLATED):
             definition = kinds.get(("".join(group), version, resource["kind"]))
             if definition and "/" not in resource["name"] and {"create", "list"} <= {*resource["verbs"]}:
-                where = f"/{path}/namespaces/default" if resource["namespaced"] else f"/{path}"
-                trials.kind(f"{where}/{resource['name']}", "/".join([*group, version]), resource["kind"], definition)
-    yield from trials.found()
+                yield path, definition, resource
+
+
+def collection(path: str, resource: dict[str, Any]) -> str:
+    """The path of a resource's collection."""
+    return f"/{path}/namespaces/default/{resource['name']}" if resource["namespaced"] else f"/{path}/{resource['name']}"
+
+
+def api_version(path: str) -> str:
+    """`apps/v1` of `apis/apps/v1`."""
+    return path.partition("/")[2]
 
 
 def labels(schemas: dict[str, Any], schema: str) -> list[str]:

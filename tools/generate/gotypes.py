@@ -31,6 +31,12 @@ def text(kubernetes: str) -> str:
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
 
 
+def pointers(text: str) -> frozenset[tuple[str, str]]:
+    """Of what `text` returned, the definition and name of each field that is a pointer: nothing is not zero there."""
+    lines = [json.loads(line) for line in text.splitlines()[1:]]
+    return frozenset((definition, name) for definition, fields in lines for _, name, flags in fields if "p" in flags)
+
+
 def source(module: str, version: str) -> Path:
     """Where the module is, fetched if need be."""
     command = ["go", "mod", "download", "-json", f"{module}@{version}"]

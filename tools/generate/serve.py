@@ -42,7 +42,23 @@ class Api:
 
     def create(self, path: str, obj: Any) -> tuple[int, Any]:
         """Create an object for a trial: the status and the JSON of the answer. It is not stored."""
-        self._connection.request("POST", f"{path}?dryRun=All", json.dumps(obj), {"Content-Type": "application/json"})
+        return self.post(f"{path}?dryRun=All", obj)
+
+    def post(self, path: str, obj: Any) -> tuple[int, Any]:
+        """Create an object: the status and the JSON of the answer."""
+        return self._send("POST", path, obj)
+
+    def put(self, path: str, obj: Any) -> tuple[int, Any]:
+        """Replace an object: the status and the JSON of the answer."""
+        return self._send("PUT", path, obj)
+
+    def delete(self, path: str) -> tuple[int, Any]:
+        """Delete an object: the status and the JSON of the answer."""
+        return self._send("DELETE", path, None)
+
+    def _send(self, method: str, path: str, obj: Any) -> tuple[int, Any]:
+        body = None if obj is None else json.dumps(obj)
+        self._connection.request(method, path, body, {"Content-Type": "application/json"})
         response = self._connection.getresponse()
         return response.status, json.loads(response.read())
 

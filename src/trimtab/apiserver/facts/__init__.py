@@ -5,7 +5,7 @@
 """
 
 from trimtab.apiserver.facts.defaulting import with_defaults
-from trimtab.apiserver.facts.reader import Defaults, Facts, ResourceFacts, kubernetes
+from trimtab.apiserver.facts.reader import Defaults, Facts, ResourceFacts, StrategyFacts, kubernetes
 from trimtab.apiserver.facts.schema import TIMES, Schema
 
-__all__ = ["TIMES", "Defaults", "Facts", "ResourceFacts", "Schema", "kubernetes", "with_defaults"]
+__all__ = ["TIMES", "Defaults", "Facts", "ResourceFacts", "Schema", "StrategyFacts", "kubernetes", "with_defaults"]

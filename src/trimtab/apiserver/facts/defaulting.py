@@ -6,12 +6,13 @@ from typing import Any, Final, TypeGuard
 
 import msgspec
 
+from trimtab.apiserver.facts.fields import pointer_fields
 from trimtab.apiserver.facts.reader import Facts
 from trimtab.apiserver.facts.schema import Schema
 
 Json = dict[str, Any]
 
-_NOTHING: Final[tuple[Any, ...]] = (None, {}, "")
+_ZEROS: Final[tuple[Any, ...]] = ("", 0, False)
 
 
 def with_defaults(facts: Facts, schema: Schema, obj: Json) -> Json:
@@ -49,20 +50,24 @@ class _Filling:
 
     def _lacking(self, schema: Schema, obj: Json, name: str) -> Json:
         defaults = self._facts.defaults(schema.name)
+        pointers = pointer_fields(schema.name)
         filled = obj
         for key, value in defaults.always.items():
-            filled = _with(filled, key, value)
+            filled = _with(filled, key, value, pointer=key in pointers)
         for key, decides, choices in defaults.when:
             there = {"(kind)": self._kind, "(field)": name}.get(decides, filled.get(decides))
             for choice, value in choices:
                 if type(choice) is type(there) and choice == there:
-                    filled = _with(filled, key, value)
+                    filled = _with(filled, key, value, pointer=key in pointers)
         return filled
 
 
-def _with(obj: Json, key: str, value: Any) -> Json:
+def _with(obj: Json, key: str, value: Any, *, pointer: bool) -> Json:
+    """The object with a default where it lacks the field: what is empty there is as good as nothing to Go, unless it
+    stands behind a pointer."""
     there = obj.get(key)
-    return {**obj, key: _copied(value)} if there in _NOTHING and there != value else obj
+    lacks = there is None or there == {} or (not pointer and there in _ZEROS)
+    return {**obj, key: _copied(value)} if lacks and (there != value or key not in obj) else obj
 
 
 def _copied(value: Any) -> Any:

@@ -30,6 +30,11 @@ class GoField(NamedTuple):
         return "p" not in self.flags and "z" not in self.flags and not self.inline
 
     @property
+    def pointer(self) -> bool:
+        """Nothing is not the same as what is empty."""
+        return "p" in self.flags
+
+    @property
     def inline(self) -> bool:
         """Its own fields stand in its place in JSON."""
         return "i" in self.flags
@@ -64,3 +69,9 @@ def kept_empties(definition: str) -> frozenset[str]:
 def dropped_zeros(definition: str) -> frozenset[str]:
     """The fields of a definition that are left out where they are empty."""
     return frozenset(each.name for each in fields_of(definition) if each.drops_zero)
+
+
+@cache
+def pointer_fields(definition: str) -> frozenset[str]:
+    """The fields of a definition that may be nothing, where what is empty is something else."""
+    return frozenset(each.name for each in fields_of(definition) if each.pointer)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 
@@ -63,6 +63,29 @@ class SubresourceFacts(msgspec.Struct, frozen=True, rename="camel"):
     served_by_default: bool = msgspec.field(default=False, name="default")
 
 
+class StrategyFacts(msgspec.Struct, frozen=True, rename="camel"):
+    """How a resource's objects are written, found out by writing one."""
+
+    generation: bool = False
+    """The server counts what is wanted of an object."""
+    counted: frozenset[str] = frozenset()
+    """What of the metadata is counted too: `labels`, `annotations`."""
+    upserts: bool = False
+    """PUT creates where there is nothing."""
+    unconditional: bool = False
+    """PUT may leave out the resource version."""
+    returned: bool = False
+    """A deletion is answered with the object."""
+    orphans: bool = False
+    """A deletion that says nothing of dependents leaves them there."""
+    names: Literal["", "label1035", "label", "subdomain", "path"] = ""
+    """What a name may be; "" for a rule of its own."""
+    status: Mapping[str, str] = {}
+    """What a new object's status says."""
+    status_keeps: frozenset[str] = frozenset()
+    """What of the metadata does not change with the status."""
+
+
 class ResourceFacts(msgspec.Struct, frozen=True, rename="camel"):
     """What is known of a resource."""
 
@@ -85,6 +108,8 @@ class ResourceFacts(msgspec.Struct, frozen=True, rename="camel"):
     definition: str = msgspec.field(default="", name="schema")
     served_by_default: bool = msgspec.field(default=False, name="default")
     """A server that was told nothing serves it; the others are alpha and beta."""
+    strategy: StrategyFacts | None = None
+    """None where its objects are not kept."""
 
 
 class Defaults(msgspec.Struct, frozen=True):

@@ -67,7 +67,6 @@ RULES = {"resourceRules": [RULE]}
 JSON_PATCH = "[JSONPatch{op: 'test', path: '/a', value: 'a'}]"
 
 
-
 def certificate_request() -> str:
     """One as a CertificateSigningRequest holds it."""
     request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([]))
@@ -113,7 +112,9 @@ SEEDS: dict[str, Json] = {
         "type": "Normal",
     },
     "ControllerRevision": {"data": {}, "revision": 1},
-    "NetworkPolicy": {"spec": {"podSelector": {}, "ingress": [{"ports": [{"port": 80}], "from": [{"podSelector": {}}]}]}},
+    "NetworkPolicy": {
+        "spec": {"podSelector": {}, "ingress": [{"ports": [{"port": 80}], "from": [{"podSelector": {}}]}]},
+    },
     "IPAddress": {
         "metadata": {"name": "10.9.9.9"},
         "spec": {"parentRef": {"resource": "services", "name": "a", "namespace": "a"}},

@@ -11,16 +11,22 @@ from typing import Any, ClassVar, Final, TypeAlias, cast
 from trimtab.apiserver import names
 from trimtab.apiserver.access.checks import check_binding, check_binding_change, check_role, fill_binding
 from trimtab.apiserver.admission.checks import check_policy
-from trimtab.apiserver.builtin import data, jobs, pods, services
+from trimtab.apiserver.builtin import data, jobs, pods, services, texts
 from trimtab.apiserver.builtin.rules import rules_for
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import Cause
 from trimtab.apiserver.conforming import conform
 from trimtab.apiserver.custom import conditions
 from trimtab.apiserver.custom.definitions import check_definition, check_definition_update
+from trimtab.apiserver.facts import StrategyFacts
 
 Json: TypeAlias = dict[str, Any]
 
+_NAME_RULES: Final[dict[str, Callable[[str], list[str]]]] = {
+    "label1035": texts.label_1035,
+    "label": names.label,
+    "path": names.path_segment,
+}
 _TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 _ASIDE: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 CLUSTER_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
@@ -28,15 +34,13 @@ CLUSTER_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-
 
 
 class Strategy:
-    """What all kinds do."""
+    """What all kinds do; in what they differ is told by facts."""
 
-    name_rule: Callable[[str], list[str]] = staticmethod(names.subdomain)
-    create_on_update: ClassVar[bool] = False  # PUT where there is nothing creates
-    unconditional_update: ClassVar[bool] = True  # PUT may leave out the resource version
-    returns_deleted: ClassVar[bool] = False  # a deletion answers with the object
-    default_policy: ClassVar[str] = "Background"
-    has_generation: ClassVar[bool] = False
-    annotations_count: ClassVar[bool] = False  # their change makes a new generation too
+    returns_deleted: bool = False  # a deletion answers with the object
+    unconditional_update: bool = False  # PUT may leave out the resource version
+    create_on_update: bool = False  # PUT where there is nothing creates
+    has_generation: bool = True  # what is wanted is counted
+    default_policy: str = "Background"
     deletion_warning: ClassVar[str] = ""
     allots: ClassVar[bool] = False  # its objects have something that no other has
 
@@ -44,20 +48,25 @@ class Strategy:
         self.has_status = "status" in kind.subresources
         self._kind = kind
         self._rules = rules_for(kind.bucket)
-        if self._rules.name_rule is not None:
-            self.name_rule = self._rules.name_rule
+        self._told = StrategyFacts()
+        if kind.facts is not None and kind.facts.strategy is not None:
+            self._told = told = kind.facts.strategy
+            self.returns_deleted = told.returned
+            self.unconditional_update = told.unconditional
+            self.create_on_update = told.upserts
+            self.has_generation = told.generation
+            self.default_policy = "Orphan" if told.orphans else "Background"
+        self.name_rule = _NAME_RULES.get(self._told.names, names.subdomain)
 
     def fill(self, obj: Json) -> None:
         """Fill in what a writer may leave out, as if they had written it."""
 
     def prepare_create(self, obj: Json) -> None:
         """Set what nobody but the server sets."""
-        if self.has_status and "status" in obj:
-            obj["status"] = self._fresh_status()
+        if self.has_status and ("status" in obj or self._told.status):
+            obj["status"] = {**self._fresh_status(), **self._told.status}
         if self.has_generation:
             obj["metadata"]["generation"] = 1
-        else:
-            obj["metadata"].pop("generation", None)
 
     def prepare_update(self, new: Json, old: Json) -> None:
         """Take back what an update may not change, and count the generation."""
@@ -105,11 +114,12 @@ class Strategy:
 
     def _keep_metadata(self, new: Json, old: Json) -> None:
         """What of the metadata does not change with the status."""
-        for name in ("labels", "ownerReferences"):
+        for name in self._told.status_keeps:
             _keep(new, old, name)
 
     def _differs(self, new: Json, old: Json) -> bool:
-        if self.annotations_count and new["metadata"].get("annotations") != old["metadata"].get("annotations"):
+        made, was = new["metadata"], old["metadata"]
+        if any((made.get(name) or {}) != (was.get(name) or {}) for name in self._told.counted):
             return True
         return {k: v for k, v in new.items() if k not in _ASIDE} != {k: v for k, v in old.items() if k not in _ASIDE}
 
@@ -123,26 +133,7 @@ def _keep(new: Json, old: Json, name: str) -> None:
         new.pop(name, None)
 
 
-class _Generational(Strategy):
-    has_generation = True
-
-
-class _Working(_Generational):
-    """Those whose labels may go with their status."""
-
-    def _keep_metadata(self, new: Json, old: Json) -> None:
-        pass
-
-
-class _Deployments(_Generational):
-    annotations_count = True
-
-
-class _Orphaning(_Working):
-    default_policy = "Orphan"
-
-
-class _Jobs(_Orphaning):
+class _Jobs(Strategy):
     deletion_warning = (
         "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
         "set propagationPolicy=Orphan to suppress this warning"
@@ -153,7 +144,11 @@ class _Jobs(_Orphaning):
         jobs.prepare_job(obj)
 
 
-class _DaemonSets(_Working):
+class _DaemonSets(Strategy):
+    def fill(self, obj: Json) -> None:
+        made = obj["metadata"]
+        made["annotations"] = {_TEMPLATE_GENERATION: "0", **(made.get("annotations") or {})}
+
     def prepare_create(self, obj: Json) -> None:
         super().prepare_create(obj)
         made = obj["metadata"]
@@ -168,7 +163,7 @@ class _DaemonSets(_Working):
         made["annotations"] = {**(made.get("annotations") or {}), _TEMPLATE_GENERATION: was}
 
 
-class _Policies(_Generational):
+class _Policies(Strategy):
     def check_create(self, obj: Json) -> list[Cause]:
         return check_policy(obj)
 
@@ -176,13 +171,7 @@ class _Policies(_Generational):
         return [] if new.get("spec") == old.get("spec") else check_policy(new)
 
 
-class _Upserting(Strategy):
-    create_on_update = True
-
-
-class _Roles(_Upserting):
-    name_rule = staticmethod(names.path_segment)
-
+class _Roles(Strategy):
     def __init__(self, kind: Kind) -> None:
         super().__init__(kind)
         self._namespaced = kind.namespaced
@@ -210,29 +199,13 @@ class _Bindings(_Roles):
         return self.check_create(new) + check_binding_change(new, old)
 
 
-class _Leases(_Upserting):
-    unconditional_update = False
-
-
-class _Returning(Strategy):
-    returns_deleted = True
-
-
-class _ReturningUpserting(_Returning, _Upserting):
-    pass
-
-
-class _PodTemplates(_Returning, _Generational):
-    pass
-
-
 class _Secrets(Strategy):
     def fill(self, obj: Json) -> None:
         obj.setdefault("type", "Opaque")
         data.take_texts(obj)
 
 
-class _Services(_ReturningUpserting):
+class _Services(Strategy):
     allots = True
 
     def prepare_create(self, obj: Json) -> None:
@@ -248,13 +221,9 @@ class _Services(_ReturningUpserting):
 
 
 class _Namespaces(Strategy):
-    name_rule = staticmethod(names.label)
-    returns_deleted = True
-
     def prepare_create(self, obj: Json) -> None:
         super().prepare_create(obj)
         obj["spec"] = {**(obj.get("spec") or {}), "finalizers": ["kubernetes"]}
-        obj["status"] = {"phase": "Active"}
 
     def prepare_update(self, new: Json, old: Json) -> None:
         super().prepare_update(new, old)
@@ -266,13 +235,12 @@ class _Namespaces(Strategy):
         metadata["labels"] = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata.get("name", "")}
 
 
-class _Pods(_Generational):
-    returns_deleted = True
+class _Pods(Strategy):
     _default_grace: ClassVar[int] = 30
 
     def prepare_create(self, obj: Json) -> None:
         super().prepare_create(obj)
-        obj["status"] = {"phase": "Pending", "qosClass": pods.quality_of_service(cast("Json", obj.get("spec") or {}))}
+        obj["status"]["qosClass"] = pods.quality_of_service(cast("Json", obj.get("spec") or {}))
 
     def grace(self, obj: Json, asked: int | None) -> int | None:
         spec = cast("Json", obj.get("spec") or {})
@@ -282,44 +250,37 @@ class _Pods(_Generational):
         return 0 if not spec.get("nodeName") or done else max(seconds, 1 if asked is None and seconds < 0 else 0)
 
 
+class _PersistentVolumes(Strategy):
+    def prepare_create(self, obj: Json) -> None:
+        super().prepare_create(obj)
+        obj["status"]["lastPhaseTransitionTime"] = obj["metadata"]["creationTimestamp"]
+
+
+class _PriorityClasses(Strategy):
+    """Their generation is the first for ever."""
+
+    def _differs(self, new: Json, old: Json) -> bool:  # noqa: ARG002
+        return False
+
+
 _CLASSES: Final[dict[str, type[Strategy]]] = {
     "secrets": _Secrets,
     "namespaces": _Namespaces,
     "pods": _Pods,
-    "podtemplates": _PodTemplates,
-    "replicationcontrollers": _Orphaning,
-    "jobs.batch": _Jobs,
-    "deployments.apps": _Deployments,
-    "daemonsets.apps": _DaemonSets,
-    "replicasets.apps": _Working,
-    "statefulsets.apps": _Working,
-    "cronjobs.batch": _Working,
-    "leases.coordination.k8s.io": _Leases,
+    "persistentvolumes": _PersistentVolumes,
     "services": _Services,
-    "serviceaccounts": _Returning,
-    "persistentvolumeclaims": _Returning,
-    "persistentvolumes": _Returning,
-    "resourcequotas": _Returning,
-    "endpoints": _Upserting,
-    "events": _Upserting,
-    "events.events.k8s.io": _Upserting,
-    "limitranges": _Upserting,
+    "jobs.batch": _Jobs,
+    "daemonsets.apps": _DaemonSets,
+    "priorityclasses.scheduling.k8s.io": _PriorityClasses,
     "validatingadmissionpolicies.admissionregistration.k8s.io": _Policies,
     "roles.rbac.authorization.k8s.io": _Roles,
-    "rolebindings.rbac.authorization.k8s.io": _Bindings,
     "clusterroles.rbac.authorization.k8s.io": _Roles,
+    "rolebindings.rbac.authorization.k8s.io": _Bindings,
     "clusterrolebindings.rbac.authorization.k8s.io": _Bindings,
-    **dict.fromkeys(
-        (
-  "ingresses.networking.k8s.io",
-            "networkpolicies.networking.k8s.io", "poddisruptionbudgets.policy",
-        ),
-        _Generational,
-    ),
-}  # fmt: skip
+}
 
 
-class _Definitions(_Generational):
+class _Definitions(Strategy):
     def fill(self, obj: Json) -> None:
         conditions.default_definition(obj)
 
@@ -338,10 +299,8 @@ class _Definitions(_Generational):
         return check_definition_update(new, old)
 
 
-class _Custom(_Generational):
+class _Custom(Strategy):
     """What all custom resources do."""
-
-    unconditional_update = False
 
     def __init__(self, kind: Kind) -> None:
         super().__init__(kind)

@@ -60,7 +60,6 @@ def _struct(holder: Json, name: str) -> Json:
 
 
 def _pod_spec(spec: Json) -> None:
-    _struct(spec, "securityContext")
     if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
         spec["serviceAccountName"] = spec["serviceAccount"] = account
     for field in _CONTAINERS:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from trimtab.apiserver import names
 from trimtab.apiserver.builtin import data, jobs, pods, services, workloads
 from trimtab.apiserver.causes import Cause
 
@@ -36,7 +35,6 @@ class Rules:
     """A change of the status, which is all that is looked at then."""
     create: Check | None = None
     """An object when it is made, where that differs."""
-    name_rule: Callable[[str], list[str]] | None = None
 
 
 def _template(obj: Json) -> list[Cause]:
@@ -76,12 +74,10 @@ _RULES: Final[dict[str, Rules]] = {
     "deployments.apps": Rules(workloads.check_deployment, workloads.check_selector_change, _DEPLOYMENT),
     "replicasets.apps": Rules(workloads.check_replica_set, workloads.check_selector_change, _REPLICA_SET),
     "daemonsets.apps": Rules(workloads.check_daemon_set, workloads.check_selector_change),
-    "statefulsets.apps": Rules(
-        workloads.check_stateful_set, workloads.check_stateful_change, _STATEFUL_SET, name_rule=names.label
-    ),
+    "statefulsets.apps": Rules(workloads.check_stateful_set, workloads.check_stateful_change, _STATEFUL_SET),
     "jobs.batch": Rules(jobs.check_job, jobs.check_job_change, jobs.check_job_status),
     "cronjobs.batch": Rules(jobs.check_cron_job),
-    "services": Rules(services.check_service, services.check_service_change, name_rule=names.label),
+    "services": Rules(services.check_service, services.check_service_change),
 }
 _NONE: Final = Rules()
 

@@ -52,11 +52,15 @@ def conformed(call: Call, obj: Json, faults: list[str]) -> Json:
     except Mistyped as error:
         raise not_handled(kind, str(error)) from error
     note_faults(call, faults + unknown)
-    metadata = cast("Json", made.setdefault("metadata", {}))
+    check_namespace(call, cast("Json", made.setdefault("metadata", {})))
+    return made
+
+
+def check_namespace(call: Call, metadata: Json) -> None:
+    """The object in a body has to be where the address says."""
     if call.target.namespace and metadata.get("namespace") not in (None, "", call.target.namespace):
         said = "the namespace of the provided object does not match the namespace sent on the request"
         raise statuses.bad_request(said)
-    return made
 
 
 def note_faults(call: Call, faults: list[str]) -> None:
@@ -104,6 +108,9 @@ def _check_type(kind: Kind, obj: Json) -> None:
     version, name = obj.get("apiVersion") or kind.api_version, obj.get("kind") or kind.kind
     if (version, name) == (kind.api_version, kind.kind):
         return
+    if kind.custom is not None and version != kind.api_version:
+        said = f"does not match the expected API version ({kind.api_version})"
+        raise statuses.bad_request(f"the API version in the data ({version}) {said}")
     if version != kind.api_version and name == kind.kind:
         said = f'no kind "{name}" is registered for version "{version}" {_SCHEME}'
     else:

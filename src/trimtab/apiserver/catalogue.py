@@ -84,6 +84,11 @@ class Group:
     name: str
     versions: dict[str, dict[str, Kind]] = field(default_factory=dict[str, dict[str, Kind]])
 
+    @property
+    def custom(self) -> bool:
+        """Whether all that it has is defined by definitions."""
+        return not any(kind.builtin for kinds in self.versions.values() for kind in kinds.values())
+
 
 class Catalogue:
     """The kinds that are served now. `changes` counts how often they changed."""

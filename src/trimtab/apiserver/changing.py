@@ -13,7 +13,8 @@ from trimtab.apiserver.calls import Call
 from trimtab.apiserver.conforming import Mistyped, hold
 from trimtab.apiserver.managed import applied_to
 from trimtab.apiserver.messages import JSON, YAML, Request
-from trimtab.apiserver.patching import json_patch, merge_patch, strategic_merge
+from trimtab.apiserver.patching import json_patch, merge_patch, patched_text, strategic_merge, unknown_fields
+from trimtab.apiserver.patching.gotext import go_text
 from trimtab.apiserver.statuses import Refused
 
 Json: TypeAlias = dict[str, Any]
@@ -29,20 +30,20 @@ def patch_of(call: Call, request: Request, now: Callable[[], datetime]) -> tuple
     """What a patch makes of an object, and whether it makes one where there is none."""
     kind = call.target.kind
     media = request.header("content-type").partition(";")[0].strip().lower()
-    types = [JSON_PATCH, MERGE_PATCH, *([STRATEGIC_PATCH] if kind.builtin else []), APPLY_PATCH]
+    types = [JSON_PATCH, MERGE_PATCH, *([] if kind.custom is not None else [STRATEGIC_PATCH]), APPLY_PATCH]
     if media not in types:
+        if kind.custom is not None:
+            raise statuses.unsupported_media_type(types)
         raise Refused("UnsupportedMediaType", "415: Unsupported Media Type", empty_details=True)
     _check_options(call, applies=media == APPLY_PATCH)
     if media == APPLY_PATCH:
-        applied = _applied(call, request)
-        return lambda live: _apply(call, live, applied, now()), True
-    patch = _parse_patch(request.body)
+        applied, faults = _applied(call, request)
+        return lambda live: _apply(call, live, applied, faults, now()), True
+    patch, faults = _parse_patch(call, request.body, media)
     if media == STRATEGIC_PATCH:
-        assert kind.schema is not None
-        schema = kind.schema
-        return _patched(call, lambda obj: strategic_merge(obj, patch, schema)), False
+        return _strategic(call, patch, faults), False
     change = json_patch if media == JSON_PATCH else merge_patch
-    return _patched(call, lambda obj: change(obj, patch)), False
+    return _patched(call, lambda obj: change(obj, patch), faults), False
 
 
 def _check_options(call: Call, *, applies: bool) -> None:
@@ -53,61 +54,101 @@ def _check_options(call: Call, *, applies: bool) -> None:
         raise options.invalid_options("PatchOptions", [causes.forbidden("force", why)])
 
 
-def _parse_patch(body: bytes) -> Any:
+def _parse_patch(call: Call, body: bytes, media: str) -> tuple[Any, list[str]]:
+    """What a patch says, and what stands in it twice."""
     try:
-        return reading.parse(body, JSON)
+        patch = reading.parse(body, JSON)
     except reading.Unreadable as error:
         said = str(error).removeprefix("json parse error: ")
-        raise statuses.bad_request(f"error decoding patch: {said}") from error
+        raise statuses.bad_request(said if media == STRATEGIC_PATCH else f"error decoding patch: {said}") from error
+    if call.options.validation == "Ignore":
+        return patch, []
+    faults = reading.duplicates(body, patch)
+    if media != JSON_PATCH:
+        return patch, faults
+    return patch, [f"json patch {fault}" for fault in faults + unknown_fields(patch)]
 
 
-def _patched(call: Call, change: Callable[[Json], Any]) -> Make:
+def _patched(call: Call, change: Callable[[Json], Any], faults: list[str]) -> Make:
     def make(live: Json | None) -> Json:
         assert live is not None
         call.warnings.clear()
         made = change(live)
-        return _conformed(call, made)
+        return _conformed(call, made, live, faults)
 
     return make
 
 
-def _conformed(call: Call, made: Any) -> Json:
+def _conformed(call: Call, made: Any, live: Json, faults: list[str]) -> Json:
+    """The object that a patch made, read as if it had been sent."""
     kind = call.target.kind
     if not isinstance(made, dict):
-        raise _invalid_patch(
-            made, f"json: cannot unmarshal {reading.json_type(made)} into Go value of type {kind.kind}"
-        )
+        why = f"json: cannot unmarshal {reading.json_type(made)} into Go value of type {kind.kind}"
+        raise _invalid_patch(_shown(made), why)
     obj = cast("Json", made)
-    if (obj.get("apiVersion"), obj.get("kind")) != (kind.api_version, kind.kind):
-        said = f'no kind "{obj.get("kind")}" is registered for version "{obj.get("apiVersion")}"'
-        raise _invalid_patch(obj, said)
+    version, name = obj.get("apiVersion") or kind.api_version, obj.get("kind") or kind.kind
+    if (version, name) != (kind.api_version, kind.kind):
+        raise _invalid_patch(
+            patched_text(kind.schema, obj, live), f'no kind "{name}" is registered for version "{version}"'
+        )
     try:
         held, unknown = hold(kind, obj)
     except Mistyped as error:
-        raise _invalid_patch(obj, str(error)) from error
-    if unknown and call.options.validation == "Strict":
-        raise _invalid_patch(obj, "strict decoding error: " + ", ".join(unknown))
-    bodies.note_faults(call, unknown)
+        raise _invalid_patch(patched_text(kind.schema, obj, live), str(error)) from error
+    if (faults or unknown) and call.options.validation == "Strict":
+        why = "strict decoding error: " + ", ".join(faults + unknown)
+        raise _invalid_patch(patched_text(kind.schema, obj, live), why)
+    return _named(call, held, faults + unknown)
+
+
+def _strategic(call: Call, patch: Any, faults: list[str]) -> Make:
+    schema = call.target.kind.schema
+    assert schema is not None
+
+    def make(live: Json | None) -> Json:
+        assert live is not None
+        call.warnings.clear()
+        made = strategic_merge(live, patch, schema)
+        try:
+            held, unknown = hold(call.target.kind, made)
+        except Mistyped as error:
+            raise _invalid_patch(go_text(patch), error.restored) from error
+        if (faults or unknown) and call.options.validation == "Strict":
+            raise _invalid_patch(go_text(patch), "strict decoding error: " + ", ".join(faults + unknown))
+        return _named(call, held, faults + unknown)
+
+    return make
+
+
+def _named(call: Call, held: Json, faults: list[str]) -> Json:
+    bodies.note_faults(call, faults)
     metadata = held.setdefault("metadata", {})
     bodies.check_name(metadata.get("name", ""), call.target.name)
+    bodies.check_namespace(call, metadata)
     return held
 
 
-def _invalid_patch(obj: Any, why: str) -> Refused:
-    text = msgspec.json.encode(obj, order="deterministic").decode()
+def _shown(value: Any) -> str:
+    return msgspec.json.encode(value, order="deterministic").decode()
+
+
+def _invalid_patch(text: str, why: str) -> Refused:
     return statuses.invalid("", "", "", [causes.invalid("patch", text, why)])
 
 
-def _applied(call: Call, request: Request) -> Json:
+def _applied(call: Call, request: Request) -> tuple[Json, list[str]]:
+    """What is applied, and what stands in it twice."""
     kind = call.target.kind
     try:
         value = reading.parse(request.body, JSON)
+        twice = bool(reading.duplicates(request.body, value))
     except reading.Unreadable:
         try:
-            value = reading.parse(request.body, YAML)
+            value, twice = reading.parse(request.body, YAML), True
         except reading.Unreadable as error:
             said = f"error decoding YAML: error converting YAML to JSON: {error}"
             raise statuses.bad_request(said) from error
+    faults = reading.repeated_keys(request.body) if twice and call.options.validation != "Ignore" else []
     if value is not None and not isinstance(value, dict):
         said = f"json: cannot unmarshal {reading.json_type(value)} into Go value of type map[string]interface {{}}"
         raise statuses.bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {said}")
@@ -124,14 +165,11 @@ def _applied(call: Call, request: Request) -> Json:
     if given is not None and not isinstance(given, str):
         raise bodies.not_handled(kind, "metadata.name is no text")
     bodies.check_name(given or "", call.target.name)
-    namespace = call.target.namespace
-    if namespace and metadata.get("namespace") not in (None, "", namespace):
-        said = "the namespace of the provided object does not match the namespace sent on the request"
-        raise statuses.bad_request(said)
-    return obj
+    bodies.check_namespace(call, metadata)
+    return obj, faults
 
 
-def _apply(call: Call, live: Json | None, applied: Json, now: datetime) -> Json:
+def _apply(call: Call, live: Json | None, applied: Json, faults: list[str], now: datetime) -> Json:
     kind = call.target.kind
     uid = applied["metadata"].get("uid")
     if live is None and uid:
@@ -139,4 +177,10 @@ def _apply(call: Call, live: Json | None, applied: Json, now: datetime) -> Json:
         raise statuses.conflict(kind.plural, kind.group, call.target.name, why)
     made = applied_to(call, live, applied, now)
     call.warnings.clear()
+    if faults and call.options.validation == "Strict":
+        said = "".join(f"\n  {fault}" for fault in faults)
+        why = f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:{said}"
+        raise statuses.bad_request(why)
+    if call.options.validation == "Warn":
+        call.warnings += faults
     return bodies.conformed(call, made, [])

@@ -30,7 +30,14 @@ _ZEROS: Final[dict[str, Any]] = {"string": "", "boolean": False, "integer": 0, "
 
 
 class Mistyped(Exception):
-    """A value of another type than its field, in the words of Go."""
+    """A value of another type than its field, in the words of Go.
+
+    Go has others where it makes an object of values that it has read already; then `restored` is said.
+    """
+
+    def __init__(self, said: str, restored: str = "") -> None:
+        super().__init__(said)
+        self.restored = restored or said
 
 
 def conform(schema: Schema, obj: Json, *, fill: bool = True) -> tuple[Json, list[str]]:
@@ -163,7 +170,8 @@ def _scalar(schema: Schema, value: Any, go_path: str, parent: Schema) -> Any:
         bound = _BOUNDS.get(schema.format, 2**63)
         if isinstance(value, bool) or not isinstance(value, int) or not -bound <= value < bound:
             shown = f"number {value}" if isinstance(value, int) and not isinstance(value, bool) else json_type(value)
-            raise Mistyped(_unmarshal(shown, parent, go_path, schema.format or "int64"))
+            go_type = schema.format or "int64"
+            raise Mistyped(_unmarshal(shown, parent, go_path, go_type), _restored(value, go_type))
         return value
     if kind == "number" and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise _mistyped(value, parent, go_path, "float64")
@@ -223,7 +231,21 @@ _SPECIAL: Final = {_QUANTITY: _quantity, _TIME: _time, _MICRO_TIME: _micro_time,
 
 
 def _mistyped(value: Any, parent: Schema, go_path: str, go_type: str) -> Mistyped:
-    return Mistyped(_unmarshal(json_type(value), parent, go_path, go_type))
+    return Mistyped(_unmarshal(json_type(value), parent, go_path, go_type), _restored(value, go_type))
+
+
+def _restored(value: Any, go_type: str) -> str:
+    kinds = {dict: "map", list: "slice", str: "string", bool: "bool", int: "int64"}
+    given = kinds.get(cast("type[Any]", type(value)), "float64")
+    if go_type.startswith("map["):
+        return f"cannot restore map from {given}"
+    if go_type.startswith("[]"):
+        return f"cannot restore slice from {given}"
+    if "." in go_type:
+        return f"cannot restore struct from: {given}"
+    if go_type == "string" and given == "int64":
+        return "cannot convert int64 to string"
+    return f"unrecognized type: {go_type}"
 
 
 def _unmarshal(what: str, parent: Schema, go_path: str, go_type: str) -> str:

@@ -230,3 +230,26 @@ def _note_duplicates(value: Any, path: str, found: list[str]) -> None:
     elif isinstance(value, list):
         for index, item in enumerate(cast("list[Any]", value)):
             _note_duplicates(item, f"{path}[{index}]", found)
+
+
+def repeated_keys(body: bytes) -> list[str]:
+    """The keys that stand twice in an object, as Go's reader of YAML tells of them."""
+    try:
+        node = yaml.compose(body.decode("utf-8", "replace"), yaml.CSafeLoader)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return []
+    found: list[str] = []
+    todo: list[Any] = [node]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, yaml.MappingNode):
+            seen: set[str] = set()
+            for key, value in cast("list[tuple[Any, Any]]", node.value):
+                if isinstance(key.value, str):
+                    if key.value in seen:
+                        found.append(f"line {key.start_mark.line + 1}: key {quoted(key.value)} already set in map")
+                    seen.add(key.value)
+                todo.append(value)
+        elif isinstance(node, yaml.SequenceNode):
+            todo += reversed(cast("list[Any]", node.value))
+    return found

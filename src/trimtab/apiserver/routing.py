@@ -51,15 +51,26 @@ def route(catalogue: Catalogue, method: str, path: str, *, watching: bool) -> Ta
         rest.pop()
     names = rest
     if version not in found.versions or not names:
-        raise statuses.no_such_resource()
+        return _nothing_there(custom=found.custom)
     named = names[0] == "watch"  # the address of old: `/api/v1/watch/pods`
     if named:
         watching, names = True, names[1:]
     namespace, names = _namespace(names, group)
     kind = catalogue.find(group, version, names[0]) if names else None
-    if kind is None or len(names) > 3:
-        raise statuses.no_such_resource()
+    if kind is None or len(names) > 3 or (kind.custom is not None and _elsewhere(kind, namespace, names[1:])):
+        return _nothing_there(custom=found.custom)
     return _target(kind, method, namespace, names[1:], watching=watching and (named or len(names) == 1))
+
+
+def _nothing_there(*, custom: bool) -> None:
+    """Of a group of Kubernetes itself it is told that there is no such resource; of others no more than of any path."""
+    if not custom:
+        raise statuses.no_such_resource()
+
+
+def _elsewhere(kind: Kind, namespace: str, names: list[str]) -> bool:
+    """Whether its objects have no such address: in a namespace, or in none."""
+    return bool(namespace if not kind.namespaced else names and not namespace)
 
 
 def _namespace(names: list[str], group: str) -> tuple[str, list[str]]:
@@ -79,6 +90,8 @@ def _target(kind: Kind, method: str, namespace: str, names: list[str], *, watchi
         raise statuses.no_such_resource()
     if len(names) > 1:
         subresource = kind.subresources.get(names[1])
+        if subresource is None and kind.custom is not None:
+            raise statuses.not_found(kind.plural, kind.group, name)
         if subresource is None:
             raise statuses.no_such_resource()
         verb = _SUBRESOURCE_VERBS.get(method, "")

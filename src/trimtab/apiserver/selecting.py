@@ -59,8 +59,10 @@ def selection(kind: Kind, labels: str, fields: str) -> Selection:
     names = {each.field for each in by_fields.requirements}
     own = kind.facts.field_labels if kind.facts is not None else kind.custom.selectable if kind.custom else ()
     known = _OF_KEYS.union(own)
+    if kind.custom is not None and not kind.namespaced:
+        known -= {"metadata.namespace"}
     for name in sorted(names - known):
-        said = kind.facts.unknown_field_label if kind.facts is not None else ""
+        said = kind.facts.unknown_field_label if kind.facts is not None else "field label not supported: {}"
         said = said or '"{}" is not a known field selector: only "metadata.name", "metadata.namespace"'
         raise statuses.bad_request(said.replace("{}", name))
     return Selection(by_labels, by_fields, names <= _OF_KEYS, kind)

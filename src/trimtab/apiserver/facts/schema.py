@@ -218,7 +218,7 @@ def _zero(node: Schema) -> Json:
         if field.name in TIMES:
             if name in shown:
                 found[name] = None
-        elif field.default == {} and field.is_map:
+        elif field.name and field.default == {} and field.is_map:  # a struct; of a custom kind, what has a default
             found[name] = field.zero
         elif field.default is msgspec.UNSET:
             if not field.scalar and (name in kept or name in node.required):

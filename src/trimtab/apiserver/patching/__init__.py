@@ -16,8 +16,9 @@ serverside.py     server-side apply, and what other writes do to managedFields
 Nothing changes what it was given; results share parts with it.
 """
 
-from trimtab.apiserver.patching.jsonpatch import json_patch
+from trimtab.apiserver.patching.jsonpatch import json_patch, unknown_fields
 from trimtab.apiserver.patching.mergepatch import merge_patch
+from trimtab.apiserver.patching.patchtext import patched_text
 from trimtab.apiserver.patching.resets import resets_of
 from trimtab.apiserver.patching.scale import place_of, to_parent, to_scale
 from trimtab.apiserver.patching.serverside import ApplyConflict, apply, keep_times, record_update
@@ -29,10 +30,12 @@ __all__ = [
     "json_patch",
     "keep_times",
     "merge_patch",
+    "patched_text",
     "place_of",
     "record_update",
     "resets_of",
     "strategic_merge",
     "to_parent",
     "to_scale",
+    "unknown_fields",
 ]

@@ -18,6 +18,7 @@ MOST_OPERATIONS: Final = 10_000
 
 _INDEX: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _ABSENT: Final[Any] = object()
+_FIELDS: Final = frozenset({"op", "path", "from", "value"})
 
 
 class FailedError(Exception):
@@ -36,6 +37,19 @@ def json_patch(obj: Any, operations: Any) -> Any:
         except FailedError as error:
             raise unprocessable() from FailedError(f"operation {number}: {error}")
     return document
+
+
+def unknown_fields(operations: Any) -> list[str]:
+    """What stands in the operations and means nothing there."""
+    if not is_list(operations):
+        return []
+    return [
+        f'unknown field "[{number}].{key}"'
+        for number, operation in enumerate(operations)
+        if is_map(operation)
+        for key in operation
+        if key not in _FIELDS
+    ]
 
 
 def _copied(value: Any) -> Any:

@@ -123,8 +123,8 @@ def _strategic(call: Call, patch: Any, faults: list[str]) -> Make:
 def _named(call: Call, held: Json, faults: list[str]) -> Json:
     bodies.note_faults(call, faults)
     metadata = held.setdefault("metadata", {})
-    bodies.check_name(metadata.get("name", ""), call.target.name)
     bodies.check_namespace(call, metadata)
+    bodies.check_name(metadata.get("name", ""), call.target.name)
     return held
 
 

@@ -51,6 +51,14 @@ def conform(schema: Schema, obj: Json, *, fill: bool = True) -> tuple[Json, list
 
 def hold(kind: Kind, obj: Json) -> tuple[Json, list[str]]:
     """The object as its kind holds it, whoever defined that, and the fields that it has no place for."""
+    held, unknown = _hold(kind, obj)
+    given: Any = obj.get("metadata")
+    if isinstance(given, dict) and cast("Json", given).get("managedFields") == []:
+        held["metadata"]["managedFields"] = []  # which asks to forget them
+    return held, unknown
+
+
+def _hold(kind: Kind, obj: Json) -> tuple[Json, list[str]]:
     if kind.schema is None:
         raise Mistyped(f"nothing is known of {kind}")
     if kind.custom is None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from trimtab.apiserver.calls import Call
-from trimtab.apiserver.patching import apply, record_update, resets_of
+from trimtab.apiserver.catalogue import Kind
+from trimtab.apiserver.patching import apply, record_update, resets_of, to_parent, to_scale
+from trimtab.apiserver.scaling import places_of, scale_of, with_scale
 
 Json: TypeAlias = dict[str, Any]
 
@@ -43,6 +46,21 @@ def applied_to(call: Call, live: Json | None, applied: Json, now: datetime) -> J
         now=now,
         resets=resets_of(kind.group, kind.api_version, kind.kind, sub, has_status="status" in kind.subresources),
     )
+
+
+def scaled(call: Call, kind: Kind, live: Json, change: Callable[[Json], Json], now: datetime) -> Json:
+    """The object with the scale that a call makes of its scale, and with who set that."""
+    places, entries = places_of(kind), live["metadata"].get("managedFields")
+    before = scale_of(kind, live)
+    if owned := to_scale(entries, places):
+        before["metadata"]["managedFields"] = owned
+    scale = change(before)
+    if not call.applies:
+        scale["metadata"]["managedFields"] = fields_after(call, before, scale, now)
+    made = with_scale(kind, live, scale)
+    owners = scale["metadata"].get("managedFields")
+    made["metadata"]["managedFields"] = to_parent(entries, owners, api_version=kind.api_version, places=places)
+    return made
 
 
 def _subresource(call: Call) -> str:

@@ -59,6 +59,26 @@ def check_change(new: Json, old: Json) -> list[Cause]:
     return found
 
 
+def without_repeated_owners(metadata: Json, warnings: list[str], *, late: bool) -> None:
+    """Take out owners that are named twice, in place, and tell of them. `late` says that others had their say before."""
+    owners: list[Json] = metadata.get("ownerReferences") or []
+    kept: list[Json] = []
+    repeated: list[str] = []
+    for owner in owners:
+        if owner in kept:
+            repeated.append(owner.get("uid", ""))
+        else:
+            kept.append(owner)
+    if repeated:
+        metadata["ownerReferences"] = kept
+        when = " after mutating admission happens" if late else ""
+        warnings.append(
+            f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, "
+            "and may reject such requests as early as 1.24; please fix your requests; "
+            f"duplicate UID(s) observed: {', '.join(repeated)}"
+        )
+
+
 def keep_identity(new: Json, old: Json) -> None:
     """What a writer may leave out of an object that is there: it is what it was."""
     for name in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias, cast
 from trimtab.apiserver import causes, cells, statuses
 from trimtab.apiserver.catalogue import Kind, Subresource
 from trimtab.apiserver.facts import Schema
+from trimtab.apiserver.patching import Places, place_of
 
 Json: TypeAlias = dict[str, Any]
 
@@ -38,10 +39,21 @@ def scale_of(kind: Kind, obj: Json) -> Json:
     }
 
 
+def places_of(kind: Kind) -> Places:
+    """Where the versions of a kind keep their replicas."""
+    if kind.definition is None:
+        return {kind.api_version: ("f:spec", "f:replicas")}
+    versions = kind.definition.versions
+    return {
+        f"{kind.group}/{name}": None if version.scale is None else place_of(version.scale.spec_replicas)
+        for name, version in versions.items()
+    }
+
+
 def with_scale(kind: Kind, obj: Json, scale: Json) -> Json:
     """The object with the replicas of a scale; what else the scale says of versions has to be true of the object."""
     replicas = cast("Json", scale.get("spec") or {}).get("replicas", 0)
-    if replicas < 0:
+    if replicas < 0 and kind.custom is None:  # of a custom kind, the object with it is looked at
         why = causes.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise statuses.invalid("Scale", "autoscaling", obj["metadata"]["name"], [why])
     given = scale["metadata"]

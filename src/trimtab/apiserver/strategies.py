@@ -28,6 +28,10 @@ _NAME_RULES: Final[dict[str, Callable[[str], list[str]]]] = {
     "path": names.path_segment,
 }
 _TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+_CHECKED_AGAIN: Final = frozenset(
+    {"configmaps", "persistentvolumeclaims", "persistentvolumes", "secrets", "serviceaccounts", "services"}
+)
+"""Kinds of which the rules for an update look at all of the metadata too."""
 _ASIDE: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 CLUSTER_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 """Those that are always there."""
@@ -46,6 +50,7 @@ class Strategy:
 
     def __init__(self, kind: Kind) -> None:
         self.has_status = "status" in kind.subresources
+        self.checks_metadata_again = kind.bucket in _CHECKED_AGAIN
         self._kind = kind
         self._rules = rules_for(kind.bucket)
         self._told = StrategyFacts()

@@ -10,16 +10,17 @@ import msgspec
 from trimtab.apiserver import bodies, forms, options, statuses
 from trimtab.apiserver.calls import Admission, Call, Questions
 from trimtab.apiserver.catalogue import Kind
-from trimtab.apiserver.changing import Make, patch_of
+from trimtab.apiserver.changing import patch_of
 from trimtab.apiserver.facts import Facts
 from trimtab.apiserver.forms import Shown
 from trimtab.apiserver.listing import list_metadata, list_objects, list_options, revision_of
+from trimtab.apiserver.managed import scaled
 from trimtab.apiserver.messages import Answer, Request, Response, Streaming, User
 from trimtab.apiserver.negotiation import Form
 from trimtab.apiserver.objects import decode, encode, in_order
 from trimtab.apiserver.options import Query, WriteOptions
 from trimtab.apiserver.routing import Target
-from trimtab.apiserver.scaling import scale_kind, scale_of, with_scale
+from trimtab.apiserver.scaling import scale_kind, scale_of
 from trimtab.apiserver.storage import Store
 from trimtab.apiserver.strategies import strategy_for
 from trimtab.apiserver.surroundings import Surroundings
@@ -169,7 +170,7 @@ class Verbs:
         record = self._store.get(target.kind.bucket, target.key)
         shown = Shown(kind, asked.shown.form, asked.shown.included)
         view = _Asked(
-            asked.request, asked.query, Target(kind, target.verb, target.namespace, target.name), asked.user, shown
+            asked.request, asked.query, Target(kind, target.verb, target.namespace, target.name, sub), asked.user, shown
         )
         if target.verb == "get":
             if record is None:
@@ -178,18 +179,19 @@ class Verbs:
             return self._object(view, self._call(view, WriteOptions()), found, 200)
         brought = self._call(view, options.write_options(asked.query, _OPTIONS[target.verb]))
         change = self._scale_brought(brought, asked.request)
-        call = Call(target, asked.user, brought.options, brought.manager, brought.warnings)
+        call = Call(target, asked.user, brought.options, brought.manager, brought.warnings, applies=True)
 
         def make(live: Json | None) -> Json:
             assert live is not None
-            return with_scale(target.kind, live, change(scale_of(target.kind, live)))
+            return scaled(brought, target.kind, live, change, self._around.now())
 
         written = await self._writer.change(call, make)
         return self._object(view, call, scale_of(target.kind, written.obj), 200)
 
-    def _scale_brought(self, call: Call, request: Request) -> Make:
+    def _scale_brought(self, call: Call, request: Request) -> Callable[[Json], Json]:
         if call.target.verb == "patch":
-            return patch_of(call, request, self._around.now)[0]
+            make, call.applies = patch_of(call, request, self._around.now)
+            return make
         given = bodies.object_of(call, request, self._facts)
         bodies.check_name(given["metadata"].get("name", ""), call.target.name)
         return lambda _: given

@@ -27,6 +27,8 @@ Json: TypeAlias = dict[str, Any]
 Make: TypeAlias = Callable[[Json | None], Json]
 """From the object that is there (None: none) to what is to be. It may keep and change what it is given."""
 
+_SYSTEMS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+"""Metadata that nobody sets on what is new."""
 _LONGEST_STEM: Final = 58  # characters of a generateName that stay before the five that are made
 _NAMES_TRIED: Final = 8
 _MOST_TRIES: Final = 100
@@ -84,8 +86,12 @@ class Writer:
     async def _create(self, call: Call, obj: Json) -> Json:
         kind = call.target.kind
         made = obj["metadata"]
-        if made.get("resourceVersion") not in (None, "", "0"):
+        if call.target.verb == "create" and made.get("resourceVersion") not in (None, "", "0"):
             raise statuses.bad_request("resourceVersion should not be set on objects to be created")
+        for name in _SYSTEMS:
+            made.pop(name, None)
+        if call.target.verb != "patch":
+            metadata.without_repeated_owners(made, call.warnings, late=False)
         strategy = self.strategy(kind)
         strategy.fill(obj)
         self._note_fields(call, None, obj)  # what others add from here on is nobody's
@@ -93,7 +99,8 @@ class Writer:
             obj = cast("Json", await self._admission.mutate(call, "CREATE", obj, None))
             made = obj["metadata"]
             strategy.fill(obj)
-        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
+        metadata.without_repeated_owners(made, call.warnings, late=True)
+        for name in (*_SYSTEMS, "resourceVersion"):
             made.pop(name, None)
         made["uid"] = self._around.uid()
         made["creationTimestamp"] = self._around.stamp()
@@ -157,12 +164,15 @@ class Writer:
         old = load(kind, record.data)
         new = make(load(kind, record.data))
         self._check_version(call, new, old)
+        if call.target.verb != "patch":
+            metadata.without_repeated_owners(new["metadata"], call.warnings, late=False)
         strategy = self.strategy(kind)
         strategy.fill(new)
         self._note_fields(call, old, new)  # what others add from here on is nobody's
         if self._admission is not None:
             new = cast("Json", await self._admission.mutate(call, "UPDATE", new, old))
             strategy.fill(new)
+        metadata.without_repeated_owners(new["metadata"], call.warnings, late=True)
         metadata.keep_identity(new["metadata"], old["metadata"])
         if call.target.namespace:
             new["metadata"]["namespace"] = call.target.namespace
@@ -171,7 +181,8 @@ class Writer:
         changed = metadata.check_change(new["metadata"], old["metadata"])
         sub = call.target.subresource
         check = strategy.check_status if sub is not None and sub.name == "status" else strategy.check_update
-        found += [*changed, *check(new, old), *changed]  # Kubernetes looks twice, and says so twice
+        again = found if strategy.checks_metadata_again else []
+        found = [*found, *changed, *check(new, old), *changed, *again]  # Kubernetes looks twice, and says so twice
         if strategy.allots and not found:
             found = self._allot(kind, strategy, new)
         if found:

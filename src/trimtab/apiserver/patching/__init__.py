@@ -20,12 +20,13 @@ from trimtab.apiserver.patching.jsonpatch import json_patch, unknown_fields
 from trimtab.apiserver.patching.mergepatch import merge_patch
 from trimtab.apiserver.patching.patchtext import patched_text
 from trimtab.apiserver.patching.resets import resets_of
-from trimtab.apiserver.patching.scale import place_of, to_parent, to_scale
+from trimtab.apiserver.patching.scale import Places, place_of, to_parent, to_scale
 from trimtab.apiserver.patching.serverside import ApplyConflict, apply, keep_times, record_update
 from trimtab.apiserver.patching.strategic import strategic_merge
 
 __all__ = [
     "ApplyConflict",
+    "Places",
     "apply",
     "json_patch",
     "keep_times",

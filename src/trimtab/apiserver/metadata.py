@@ -49,18 +49,20 @@ def check_change(new: Json, old: Json) -> list[Cause]:
                 f"[]string{{{listed}}}"
             )
             found.append(causes.forbidden("metadata.finalizers", why))
+    if (generation := new.get("generation", 0)) < old.get("generation", 0):
+        found.append(causes.invalid("metadata.generation", generation, "must not be decremented"))
     found += [
         causes.invalid(f"metadata.{name}", value, "field is immutable")
         for name in _IMMUTABLE
         if (value := new.get(name)) != (was := old.get(name)) and not (value in _EMPTY and was in _EMPTY)
     ]
-    if (generation := new.get("generation", 0)) < old.get("generation", 0):
-        found.append(causes.invalid("metadata.generation", generation, "must not be decremented"))
-    return found
+    found += _check_labels(new.get("labels") or {})
+    found += _check_annotations(new.get("annotations") or {})
+    return found + _check_owners(new.get("ownerReferences") or [])
 
 
 def without_repeated_owners(metadata: Json, warnings: list[str], *, late: bool) -> None:
-    """Take out owners that are named twice, in place, and tell of them. `late` says that others had their say before."""
+    """Take out, in place, owners that are named twice, and tell of them. `late`: others have had their say before."""
     owners: list[Json] = metadata.get("ownerReferences") or []
     kept: list[Json] = []
     repeated: list[str] = []

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import zstandard
+from tests.parity.canonical import renewed
 from tests.parity.comparing import expected
 from tests.parity.playing import Script
 
@@ -31,7 +32,7 @@ class Recording:
     def answers(self, key: str, script: Script) -> list[Any] | None:
         """What the real server said, if it was asked this."""
         digest, answers = self._kept.get(key, (0, None))
-        return answers if digest == _digest(script) else None
+        return renewed(answers) if digest == _digest(script) else None
 
     def add(self, key: str, script: Script, answers: list[Any]) -> None:
         """Keep what it said now: where that differs from before, the place varies."""

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from trimtab.apiserver import names
 from trimtab.apiserver.access.checks import check_binding, check_binding_change, check_role, fill_binding
-from trimtab.apiserver.admission.checks import check_policy
+from trimtab.apiserver.admission import hookchecks, policychecks
+from trimtab.apiserver.admission.matching import EXEMPT
 from trimtab.apiserver.builtin import data, jobs, pods, services, texts
 from trimtab.apiserver.builtin.rules import rules_for
 from trimtab.apiserver.catalogue import Kind
@@ -168,12 +169,23 @@ class _DaemonSets(Strategy):
         made["annotations"] = {**(made.get("annotations") or {}), _TEMPLATE_GENERATION: was}
 
 
-class _Policies(Strategy):
+class _Admitting(Strategy):
+    """What has a say in others' writes: webhooks, policies, bindings."""
+
+    _checks: ClassVar[dict[str, Callable[[Json, Json | None], list[Cause]]]] = {
+        "ValidatingWebhookConfiguration": hookchecks.check_hooks,
+        "MutatingWebhookConfiguration": hookchecks.check_hooks,
+        "ValidatingAdmissionPolicy": policychecks.check_policy,
+        "ValidatingAdmissionPolicyBinding": policychecks.check_policy_binding,
+        "MutatingAdmissionPolicy": policychecks.check_mutating_policy,
+        "MutatingAdmissionPolicyBinding": policychecks.check_mutating_binding,
+    }
+
     def check_create(self, obj: Json) -> list[Cause]:
-        return check_policy(obj)
+        return self._checks[self._kind.kind](obj, None)
 
     def check_update(self, new: Json, old: Json) -> list[Cause]:
-        return [] if new.get("spec") == old.get("spec") else check_policy(new)
+        return self._checks[self._kind.kind](new, old)
 
 
 class _Roles(Strategy):
@@ -277,7 +289,7 @@ _CLASSES: Final[dict[str, type[Strategy]]] = {
     "jobs.batch": _Jobs,
     "daemonsets.apps": _DaemonSets,
     "priorityclasses.scheduling.k8s.io": _PriorityClasses,
-    "validatingadmissionpolicies.admissionregistration.k8s.io": _Policies,
+    **dict.fromkeys(EXEMPT, _Admitting),
     "roles.rbac.authorization.k8s.io": _Roles,
     "clusterroles.rbac.authorization.k8s.io": _Roles,
     "rolebindings.rbac.authorization.k8s.io": _Bindings,

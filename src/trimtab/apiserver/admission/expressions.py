@@ -77,6 +77,7 @@ class Expression:
     """An expression, and what it compiled to, or why it did not."""
 
     def __init__(self, environment: Environment, source: str) -> None:
+        self.given = source
         self.source = source.strip()
         self.program: Program | None = None
         self.problem = ""

@@ -8,16 +8,14 @@ from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import statuses
 from trimtab.apiserver.access.rbac import Rbac, selector_of
+from trimtab.apiserver.admission.compiling import Scope
 from trimtab.apiserver.admission.conditions import Conditions
-from trimtab.apiserver.admission.expressions import WITH_NAMESPACE, Expression, Lazy, variables_of
+from trimtab.apiserver.admission.expressions import Expression, Lazy, variables_of
 from trimtab.apiserver.admission.hooks import Compiled
 from trimtab.apiserver.admission.matching import Match
 from trimtab.apiserver.admission.requests import Write
 from trimtab.apiserver.catalogue import Catalogue, Kind
 from trimtab.apiserver.causes import Cause
-from trimtab.apiserver.cel import types as t
-from trimtab.apiserver.cel.declared import Declared
-from trimtab.apiserver.cel.program import Environment, Variable
 from trimtab.apiserver.objects import decode
 from trimtab.apiserver.statuses import Refused
 from trimtab.apiserver.storage import Store
@@ -207,26 +205,17 @@ def read_policy(name: str, obj: Json) -> list[Policy]:
     """Compile a policy."""
     spec = cast("Json", obj.get("spec") or {})
     param = cast("Json | None", spec.get("paramKind"))
-    known = dict(WITH_NAMESPACE)
-    if param is not None:
-        known["params"] = Variable(t.DYN)
-    variables: dict[str, Expression] = {}
-    declared = Declared("object", t.struct("kubernetes.variables"))
+    scope = Scope(spec)
     for each in cast("list[Json]", spec.get("variables") or ()):
-        expression = Expression(_environment(known, declared), each.get("expression", ""))
-        named = each.get("name", "")
-        variables[named] = expression
-        of = expression.program.type if expression.program is not None else t.DYN
-        declared.fields[named] = declared.properties[named] = Declared("unknown", of)
-    environment = _environment(known, declared)
+        scope.add(each.get("name", ""), each.get("expression", ""))
     policy = Policy(
         name,
         Match.read(spec.get("matchConstraints") or {}, "resourceRules"),
-        Conditions(spec.get("matchConditions") or (), _environment(known, None)),
-        variables,
-        tuple(_validation(environment, each) for each in spec.get("validations") or ()),
+        Conditions(spec.get("matchConditions") or (), scope.conditions),
+        scope.variables,
+        tuple(_validation(scope, each) for each in spec.get("validations") or ()),
         tuple(
-            (each.get("key", ""), Expression(environment, each.get("valueExpression", "")))
+            (each.get("key", ""), scope.expression(each.get("valueExpression", "")))
             for each in spec.get("auditAnnotations") or ()
         ),
         (param.get("apiVersion", ""), param.get("kind", "")) if param is not None else None,
@@ -235,16 +224,12 @@ def read_policy(name: str, obj: Json) -> list[Policy]:
     return [policy]
 
 
-def _environment(known: dict[str, Variable], declared: Declared | None) -> Environment:
-    return Environment(known if declared is None else {**known, "variables": Variable(declared.type, declared)})
-
-
-def _validation(environment: Environment, given: Json) -> Validation:
+def _validation(scope: Scope, given: Json) -> Validation:
     message_of = given.get("messageExpression")
     return Validation(
-        Expression(environment, given.get("expression", "")),
+        scope.expression(given.get("expression", "")),
         (given.get("message") or "").strip(),
-        Expression(environment, message_of) if message_of else None,
+        scope.message(message_of) if message_of else None,
         given.get("reason") or "Invalid",
     )
 

@@ -166,6 +166,26 @@ def _claims(obj: Json) -> None:
     _struct(obj, "status").setdefault("phase", "Pending")
 
 
+def _hooks(obj: Json) -> None:
+    for each in obj.get("webhooks") or ():
+        _matching(each, "rules")
+
+
+def _policies(obj: Json) -> None:
+    for name in ("matchConstraints", "matchResources"):
+        if (match := cast("Json", obj.get("spec") or {}).get(name)) is not None:
+            _matching(match, "resourceRules")
+
+
+def _matching(match: Json, rules: str) -> None:
+    """Complete what tells which writes are meant."""
+    for name in ("namespaceSelector", "objectSelector"):
+        _struct(match, name)
+    for rule in (*(match.get(rules) or ()), *(match.get("excludeResourceRules") or ())):
+        if rule.get("scope") is None:
+            rule["scope"] = "*"
+
+
 _SPECIAL: Final[dict[str, Callable[[Json], None]]] = {
     "pods": _pods,
     "podtemplates": _pod_templates,
@@ -178,4 +198,15 @@ _SPECIAL: Final[dict[str, Callable[[Json], None]]] = {
     "daemonsets.apps": _workloads,
     "replicasets.apps": _workloads,
     "statefulsets.apps": _stateful_sets,
+    **dict.fromkeys(
+        (f"{each}webhookconfigurations.admissionregistration.k8s.io" for each in ("mutating", "validating")), _hooks
+    ),
+    **dict.fromkeys(
+        (
+            f"{each}admissionpolic{ending}.admissionregistration.k8s.io"
+            for each in ("mutating", "validating")
+            for ending in ("ies", "ybindings")
+        ),
+        _policies,
+    ),
 }

@@ -1,6 +1,7 @@
 """The roles and bindings that an API server makes at its start, as lines of `apiserver/access/roles.jsonl`.
 
-The first line says where it comes from; each other is `[plural, metadata, what else there is]`.
+The first line says where it comes from; each other is `[plural, metadata, what else there is, fields]`, with the
+fields that the server notes as its own.
 """
 
 from __future__ import annotations
@@ -22,5 +23,7 @@ def text(api: Api) -> str:
     for plural in PLURALS:
         for obj in api.get(f"{GROUP}/{plural}")["items"]:
             metadata = {name: obj["metadata"][name] for name in OF_METADATA if name in obj["metadata"]}
-            lines.append([plural, metadata, {name: value for name, value in obj.items() if name not in OF_TYPE}])
+            rest = {name: value for name, value in obj.items() if name not in OF_TYPE}
+            (owner,) = obj["metadata"]["managedFields"]
+            lines.append([plural, metadata, rest, owner["fieldsV1"]])
     return "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines)

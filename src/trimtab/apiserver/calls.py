@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from trimtab.apiserver.messages import User
-from trimtab.apiserver.options import WriteOptions
+from trimtab.apiserver.options import DeleteOptions, WriteOptions
 from trimtab.apiserver.routing import Target
 
 Json: TypeAlias = dict[str, Any]
@@ -22,6 +22,8 @@ class Call:
     manager: str = ""  # under whose name fields are written that say of no other
     warnings: list[str] = field(default_factory=list[str])
     applies: bool = False  # what is written has its managedFields already
+    deletion: DeleteOptions | None = None  # how to delete
+    collective: bool = False  # a collection is deleted, and this is one of it
 
 
 class Questions(Protocol):

@@ -13,6 +13,10 @@ TEXT: Final = "text/plain; charset=utf-8"
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
 
+CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
+"""Under which a user says by which certificate or token they are known."""
+
+
 @dataclass(frozen=True, slots=True)
 class User:
     """Who is asking."""

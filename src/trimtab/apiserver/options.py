@@ -95,6 +95,19 @@ class DeleteOptions:
     policy: str = ""  # "" is the kind's own
     uid: str | None = None  # what the object has to have
     resource_version: str | None = None
+    orphan: bool | None = None  # by which the policy was told
+
+    def body(self) -> dict[str, Any]:
+        """As clients write them."""
+        conditions = {"uid": self.uid, "resourceVersion": self.resource_version}
+        made: dict[str, Any] = {
+            "gracePeriodSeconds": self.grace,
+            "preconditions": {name: value for name, value in conditions.items() if value is not None} or None,
+            "orphanDependents": self.orphan,
+            "propagationPolicy": (self.policy or None) if self.orphan is None else None,
+            "dryRun": ["All"] if self.dry_run else None,
+        }
+        return {name: value for name, value in made.items() if value is not None}
 
 
 class _Preconditions(msgspec.Struct):
@@ -134,7 +147,12 @@ def delete_options(query: Query, body: Mapping[str, Any]) -> DeleteOptions:
         policy = "Orphan" if orphan else "Background"
     conditions = given.preconditions or _Preconditions()
     return DeleteOptions(
-        bool(given.dry_run), given.grace_period_seconds, policy or "", conditions.uid, conditions.resource_version
+        bool(given.dry_run),
+        given.grace_period_seconds,
+        policy or "",
+        conditions.uid,
+        conditions.resource_version,
+        orphan,
     )
 
 

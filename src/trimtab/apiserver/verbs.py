@@ -8,17 +8,18 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from trimtab.apiserver import bodies, forms, options, statuses
+from trimtab.apiserver.builtin.defaults import defaults_of
 from trimtab.apiserver.calls import Admission, Call, Questions
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.changing import patch_of
 from trimtab.apiserver.facts import Facts
 from trimtab.apiserver.forms import Shown
 from trimtab.apiserver.listing import list_metadata, list_objects, list_options, revision_of
-from trimtab.apiserver.managed import scaled
+from trimtab.apiserver.managed import fields_after, scaled
 from trimtab.apiserver.messages import Answer, Request, Response, Streaming, User
 from trimtab.apiserver.negotiation import Form
 from trimtab.apiserver.objects import decode, encode, in_order
-from trimtab.apiserver.options import Query, WriteOptions
+from trimtab.apiserver.options import DeleteOptions, Query, WriteOptions
 from trimtab.apiserver.routing import Target
 from trimtab.apiserver.scaling import scale_kind, scale_of
 from trimtab.apiserver.storage import Store
@@ -131,11 +132,14 @@ class Verbs:
         target, sub, kind = asked.target, asked.target.subresource, asked.target.kind
         if sub is not None:
             schema = self._facts.schema(sub.group, sub.version, sub.kind)
-            kind = Kind(sub.group, sub.version, sub.kind, f"{kind.plural}/{sub.name}", "", True, schema=schema)
+            name = f"{kind.plural}/{sub.name}"
+            complete = defaults_of(self._facts, schema, name)
+            kind = Kind(sub.group, sub.version, sub.kind, name, "", True, schema=schema, complete=complete)
         shown = Shown(kind, asked.shown.form, asked.shown.included)
-        about = Target(kind, target.verb, target.namespace, target.name)
+        about = Target(kind, target.verb, target.namespace, target.name, sub)
         view = _Asked(asked.request, asked.query, about, asked.user, shown)
         call, obj = self._written(view)
+        obj["metadata"]["managedFields"] = fields_after(call, None, obj, self._around.now())
         assert self._reviews is not None
         return self._object(view, call, in_order(kind, self._reviews.answer(call, target, obj)), 201)
 
@@ -199,7 +203,7 @@ class Verbs:
     async def _delete(self, asked: _Asked) -> Answer:
         wanted = options.delete_options(asked.query, bodies.delete_body(asked.request, self._facts))
         target = asked.target
-        call = self._call(asked, WriteOptions(dry_run=wanted.dry_run))
+        call = self._call(asked, WriteOptions(dry_run=wanted.dry_run), wanted)
         written = await self._writer.delete(call, wanted)
         strategy = self._writer.strategy(target.kind)
         if strategy.deletion_warning and not wanted.policy:
@@ -219,8 +223,10 @@ class Verbs:
             one = _Asked(
                 asked.request, asked.query, Target(target.kind, "delete", namespace, name), asked.user, asked.shown
             )
+            call = self._call(one, WriteOptions(dry_run=wanted.dry_run), wanted)
+            call.collective = True
             try:
-                await self._writer.delete(self._call(one, WriteOptions(dry_run=wanted.dry_run)), wanted)
+                await self._writer.delete(call, wanted)
             except statuses.Refused as refused:
                 if refused.reason != "NotFound":  # somebody else was faster
                     raise
@@ -234,9 +240,9 @@ class Verbs:
         call = self._call(asked, options.write_options(asked.query, _OPTIONS[asked.target.verb]))
         return call, bodies.object_of(call, asked.request, self._facts)
 
-    def _call(self, asked: _Asked, wanted: WriteOptions) -> Call:
+    def _call(self, asked: _Asked, wanted: WriteOptions, deletion: DeleteOptions | None = None) -> Call:
         agent = asked.request.header("user-agent").partition("/")[0]
-        return Call(asked.target, asked.user, wanted, wanted.manager or agent[:128] or "unknown")
+        return Call(asked.target, asked.user, wanted, wanted.manager or agent[:128] or "unknown", deletion=deletion)
 
     def _one(self, asked: _Asked, data: bytes) -> Response:
         return forms.response(asked.shown.form, asked.shown.one(data, self._around.now()))

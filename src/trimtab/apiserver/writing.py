@@ -176,6 +176,7 @@ class Writer:
         metadata.keep_identity(new["metadata"], old["metadata"])
         if call.target.namespace:
             new["metadata"]["namespace"] = call.target.namespace
+        new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         self._prepare(call, strategy, new, old)
         found = metadata.check(new["metadata"], strategy.name_rule, namespaced=kind.namespaced)
         changed = metadata.check_change(new["metadata"], old["metadata"])
@@ -189,7 +190,6 @@ class Writer:
             raise statuses.invalid(kind.kind, kind.group, call.target.name, found)
         if self._admission is not None:
             await self._admission.validate(call, "UPDATE", new, old)
-        new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         new = in_order(kind, keep_times(old, in_order(kind, new)))
         if self._goes(new, old):
             if not call.options.dry_run:

@@ -16,13 +16,15 @@ from trimtab.apiserver.surroundings import Surroundings
 Json: TypeAlias = dict[str, Any]
 
 _GROUP: Final = "rbac.authorization.k8s.io"
-_Line: Final = msgspec.json.Decoder(tuple[str, dict[str, Any], dict[str, Any]])
+_Line: Final = msgspec.json.Decoder(tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]])
 
 
 def make_roles(store: Store, catalogue: Catalogue, around: Surroundings) -> None:
     """Store those that are not there; what an administrator changed stays as it is."""
     stamp = around.stamp()
-    for plural, metadata, rest in _told():
+    owner = {"manager": "kube-apiserver", "operation": "Update", "apiVersion": f"{_GROUP}/v1", "time": stamp}
+    owner["fieldsType"] = "FieldsV1"
+    for plural, metadata, rest, fields in _told():
         kind = catalogue.find(_GROUP, "v1", plural)
         if kind is None:
             continue
@@ -30,10 +32,11 @@ def make_roles(store: Store, catalogue: Catalogue, around: Surroundings) -> None
         key = f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
         if store.get(kind.bucket, key) is None:
             made: Json = {**rest, "metadata": {**metadata, "uid": around.uid(), "creationTimestamp": stamp}}
+            made["metadata"]["managedFields"] = [{**owner, "fieldsV1": fields}]
             store.commit(kind.bucket, key, encode(kind, made, store.revision + 1), expected=0)
 
 
 @cache
-def _told() -> tuple[tuple[str, Json, Json], ...]:
+def _told() -> tuple[tuple[str, Json, Json, Json], ...]:
     lines = files("trimtab.apiserver.access").joinpath("roles.jsonl").read_bytes().splitlines()
     return tuple(_Line.decode(line) for line in lines[1:])

@@ -92,10 +92,10 @@ class Reviews:
             "nonResourceRules": [rule.body() for rule in rules if rule.urls],
             "incomplete": False,
         }
-        return {**obj, "spec": {}, "status": status}
+        return {**obj, "metadata": {}, "spec": {}, "status": status}
 
     def _self(self, call: Call, obj: Json) -> Json:
-        metadata = {**obj["metadata"], "creationTimestamp": self._around.stamp()}
+        metadata = {"creationTimestamp": self._around.stamp()}
         return {**obj, "metadata": metadata, "status": {"userInfo": _shown_user(call.user)}}
 
     def _token(self, call: Call, obj: Json) -> Json:  # noqa: ARG002

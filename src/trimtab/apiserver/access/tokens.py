@@ -20,7 +20,7 @@ import msgspec
 from trimtab.apiserver import causes, statuses
 from trimtab.apiserver.access.impersonation import AUTHENTICATED, account_groups
 from trimtab.apiserver.access.rbac import account_name
-from trimtab.apiserver.messages import User
+from trimtab.apiserver.messages import CREDENTIAL, User
 from trimtab.apiserver.objects import decode
 from trimtab.apiserver.storage import Store
 from trimtab.apiserver.surroundings import Surroundings
@@ -70,8 +70,7 @@ class Tokens:
         given = cast("Json", request.get("metadata") or {})
         spec = cast("Json", request.get("spec") or {})
         _check_identity(given, namespace, name)
-        seconds = spec.get("expirationSeconds")
-        seconds = 3600 if seconds is None else seconds
+        seconds = spec.get("expirationSeconds", 3600)
         _check_life(seconds)
         audiences = list(spec.get("audiences") or [ISSUER])
         now = self._around.now()
@@ -91,6 +90,7 @@ class Tokens:
             "metadata": {
                 "name": name, "namespace": namespace, "uid": account["metadata"]["uid"],
                 "creationTimestamp": account["metadata"]["creationTimestamp"],
+                "managedFields": given.get("managedFields") or [],
             },
             "spec": {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound},
             "status": {"token": self._signed(body), "expirationTimestamp": until.strftime("%Y-%m-%dT%H:%M:%SZ")},
@@ -111,7 +111,7 @@ class Tokens:
         namespace, ref = claim["namespace"], claim["serviceaccount"]
         account = self._get("serviceaccounts", f"{namespace}/{ref['name']}")
         self._check_there("serviceaccounts", ref, account)
-        extra: dict[str, Sequence[str]] = {"authentication.kubernetes.io/credential-id": [f"JTI={body['jti']}"]}
+        extra: dict[str, Sequence[str]] = {CREDENTIAL: [f"JTI={body['jti']}"]}
         for (_, kind), plural in _BOUND.items():
             there = claim.get(kind.lower())
             if there is None:
@@ -157,9 +157,9 @@ class Tokens:
                     f"serviceaccount name."
                 )
                 raise statuses.bad_request(why)
-            node = self._get("nodes", spec.get("nodeName", ""))
-            if node is not None:
-                made["node"] = _ref(node)
+            if on := spec.get("nodeName"):
+                node = self._get("nodes", on)
+                made["node"] = {"name": on} if node is None else _ref(node)
         return made
 
     def _get(self, bucket: str, key: str) -> Json | None:
@@ -251,7 +251,8 @@ def _shown_extra(kind: str, ref: Json) -> dict[str, Sequence[str]]:
     if kind == "Secret":
         return {}
     prefix = f"authentication.kubernetes.io/{kind.lower()}"
-    return {f"{prefix}-name": [ref["name"]], f"{prefix}-uid": [ref["uid"]]}
+    known = (name for name in ("name", "uid") if name in ref)
+    return {f"{prefix}-{name}": [ref[name]] for name in known}
 
 
 def _check_identity(given: Json, namespace: str, name: str) -> None:

@@ -55,5 +55,6 @@ class Scope:
 
     def _environment(self, *, hidden: str = "", mutates: bool = False) -> Environment:
         known = {name: variable for name, variable in self._known.items() if name != hidden}
-        known["variables"] = Variable(self._declared.type, self._declared)
+        if self.variables or mutates:
+            known["variables"] = Variable(self._declared.type, self._declared)
         return Environment(known, MUTATING if mutates else KUBERNETES)

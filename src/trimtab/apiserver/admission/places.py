@@ -34,6 +34,10 @@ def place_of(hook: Hook, store: Store) -> Place:
     if record is None:
         raise CallFailed(f'Post "{full}": service "{name}" not found')
     spec = cast("Json", decode(record.data).get("spec") or {})
+    if spec.get("type") == "ExternalName":
+        return Place(full, hook.bundle, (spec.get("externalName", ""), port), host)
+    if spec.get("clusterIP") == "None":
+        raise CallFailed(f'Post "{full}": cannot route to service with ClusterIP "None"')
     wanted = next((each for each in spec.get("ports") or () if each.get("port") == port), None)
     if wanted is None:
         raise CallFailed(f'Post "{full}": no service port {port} found for service "{name}"')

@@ -30,8 +30,10 @@ _MOST_ANNOTATIONS: Final = 20
 _LONGEST_ANNOTATION: Final = 5 << 10  # bytes of its expression
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED: Final = frozenset(
-    "true false null in as break const continue else for function if import let loop package namespace return var void "
-    "while".split()
+    {
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    }
 )
 _NEITHER: Final = "validations or auditAnnotations must contain at least one item"
 
@@ -44,7 +46,7 @@ def check_policy(obj: Json, old: Json | None = None) -> list[Cause]:
     validations = cast("list[Json]", spec.get("validations") or [])
     annotations = cast("list[Json]", spec.get("auditAnnotations") or [])
     if not validations and not annotations:
-        return [*found, causes.required("spec.validations", _NEITHER), causes.required("spec.auditAnnotations", _NEITHER)]
+        return found + [causes.required(f"spec.{name}", _NEITHER) for name in ("validations", "auditAnnotations")]
     for place, each in enumerate(validations):
         found += _check_validation(each, scope, f"spec.validations[{place}]")
     if len(annotations) > _MOST_ANNOTATIONS:

@@ -40,7 +40,9 @@ class Write:
 
     @property
     def name(self) -> str:
-        """The object's name; "" where it is to be generated."""
+        """The object's name; "" where it is to be generated, or is one of a collection that is deleted."""
+        if self.call.collective:
+            return ""
         return self.call.target.name or (self.new or {}).get("metadata", {}).get("name", "")
 
     def shown(self, obj: Json | None, version: str) -> Json | None:
@@ -97,15 +99,15 @@ def _kind_name(write: Write) -> str:
 
 
 def _options(write: Write) -> Json:
+    """The options of the request; those of a patch as if it were the create or the update that it comes to."""
     call = write.call
-    kind = "PatchOptions" if call.target.verb == "patch" else _OPTIONS[write.operation]
-    made: Json = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    made: Json = {"kind": _OPTIONS[write.operation], "apiVersion": "meta.k8s.io/v1"}
+    if call.deletion is not None:
+        return made | call.deletion.body()
     if call.options.dry_run:
         made["dryRun"] = ["All"]
-    if call.options.force is not None:
-        made["force"] = call.options.force
     if call.options.manager:
         made["fieldManager"] = call.options.manager
-    if write.operation != "DELETE" and call.options.validation != "Warn":  # which is what it is where nobody asks
+    if call.options.validation != "Warn":  # which is what it is where nobody asks
         made["fieldValidation"] = call.options.validation
     return made

@@ -12,7 +12,8 @@ import msgspec
 from trimtab.apiserver import reading
 from trimtab.apiserver.admission.calling import BadAnswer, CallFailed
 from trimtab.apiserver.causes import Cause
-from trimtab.apiserver.messages import JSON
+from trimtab.apiserver.messages import JSON, YAML
+from trimtab.apiserver.patching.gotext import go_kind
 from trimtab.apiserver.statuses import Refused
 from trimtab.kube.reasons import CODES
 
@@ -59,7 +60,10 @@ class Verdict:
 def verdict_of(body: bytes, uid: str, version: str) -> Verdict:
     """Read an answer. Raises CallFailed where it is none to this question."""
     try:
-        review = msgspec.convert(reading.parse(body, JSON), _Review)
+        said = reading.parse(body, JSON if body.lstrip().startswith(b"{") else YAML)  # Kubernetes looks at it so too
+        if not isinstance(said, dict):
+            raise CallFailed(f"couldn't get version/kind; json parse error: json: {_no_type(said)}")
+        review = msgspec.convert(said, _Review)
     except reading.Unreadable as error:
         raise CallFailed(f"couldn't get version/kind; {error}") from error
     except (msgspec.ValidationError, RecursionError) as error:
@@ -69,8 +73,9 @@ def verdict_of(body: bytes, uid: str, version: str) -> Verdict:
         raise BadAnswer("webhook response was absent")
     wanted = f"admission.k8s.io/{version}"
     if (review.api_version, review.kind) != (wanted, "AdmissionReview"):
-        said = f"/{review.api_version}, Kind={review.kind}" if "/" not in review.api_version else review.api_version
-        raise BadAnswer(f"expected webhook response of {wanted}, Kind=AdmissionReview, got {said}, Kind={review.kind}")
+        group = "" if "/" in review.api_version else "/"
+        got = f"{group}{review.api_version}, Kind={review.kind}"
+        raise BadAnswer(f"expected webhook response of {wanted}, Kind=AdmissionReview, got {got}")
     if response.uid != uid:
         raise BadAnswer(f'expected response.uid="{uid}", got "{response.uid}"')
     return Verdict(
@@ -80,6 +85,11 @@ def verdict_of(body: bytes, uid: str, version: str) -> Verdict:
         tuple(text[:_LONGEST_WARNING] for text in (response.warnings or ())[:_MOST_WARNINGS]),
         response.audit_annotations or {},
     )
+
+
+def _no_type(said: Any) -> str:
+    fields = r'APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\""'
+    return f"cannot unmarshal {go_kind(said)} into Go value of type struct {{ {fields} }}"
 
 
 def _patch(response: _Response) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import msgspec
@@ -17,8 +17,8 @@ from trimtab.apiserver.admission.hooks import MUTATING, VALIDATING, Compiled, Ho
 from trimtab.apiserver.admission.places import place_of
 from trimtab.apiserver.admission.requests import Write, request_body
 from trimtab.apiserver.admission.verdicts import Verdict, refused_by, verdict_of
-from trimtab.apiserver.bodies import conformed
 from trimtab.apiserver.catalogue import Catalogue
+from trimtab.apiserver.conforming import Mistyped, hold
 from trimtab.apiserver.messages import JSON
 from trimtab.apiserver.patching import json_patch
 from trimtab.apiserver.statuses import Refused
@@ -122,16 +122,13 @@ class Webhooks:
         changed = _patched(hook, write.shown(write.new, called.version), verdict.patch)
         if not isinstance(changed, dict):
             raise statuses.internal(f'webhook "{hook.name}" made of the object what is none')
-        made = cast("Json", changed)
         if write.subresource == "scale":
             return
-        made["apiVersion"] = write.kind.api_version
-        validation = write.call.options.validation
-        write.call.options = replace(write.call.options, validation="Ignore")
         try:
-            write.new = conformed(write.call, made, [])
-        finally:
-            write.call.options = replace(write.call.options, validation=validation)
+            write.new, _ = hold(write.kind, {**cast("Json", changed), "apiVersion": write.kind.api_version})
+        except Mistyped as error:
+            raise statuses.internal(str(error)) from error
+        write.new.setdefault("metadata", {})
 
     async def _ask(self, called: _Called, write: Write) -> Verdict | None:
         """What the webhook says; None where it says nothing and that does not matter."""
@@ -179,5 +176,4 @@ def _patched(hook: Hook, obj: Json | None, patch: bytes) -> Any:
         return json_patch(obj, operations)
     except Refused as refused:
         cause = refused.__cause__
-        why = str(cause).partition(": ")[2] if cause is not None else refused.message
-        raise statuses.internal(why) from refused
+        raise statuses.internal(refused.message if cause is None else str(cause)) from refused

@@ -166,6 +166,10 @@ def _claims(obj: Json) -> None:
     _struct(obj, "status").setdefault("phase", "Pending")
 
 
+def _token_requests(obj: Json) -> None:
+    _struct(obj, "spec").setdefault("expirationSeconds", 3600)
+
+
 def _hooks(obj: Json) -> None:
     for each in obj.get("webhooks") or ():
         _matching(each, "rules")
@@ -198,6 +202,7 @@ _SPECIAL: Final[dict[str, Callable[[Json], None]]] = {
     "daemonsets.apps": _workloads,
     "replicasets.apps": _workloads,
     "statefulsets.apps": _stateful_sets,
+    "serviceaccounts/token": _token_requests,
     **dict.fromkeys(
         (f"{each}webhookconfigurations.admissionregistration.k8s.io" for each in ("mutating", "validating")), _hooks
     ),

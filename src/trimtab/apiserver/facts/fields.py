@@ -66,6 +66,12 @@ def kept_empties(definition: str) -> frozenset[str]:
 
 
 @cache
+def shown_nulls(definition: str) -> frozenset[str]:
+    """The fields of a definition that are null where nobody has set them, whatever they hold else."""
+    return frozenset(each.name for each in fields_of(definition) if each.flags == "p")
+
+
+@cache
 def dropped_zeros(definition: str) -> frozenset[str]:
     """The fields of a definition that are left out where they are empty."""
     return frozenset(each.name for each in fields_of(definition) if each.drops_zero)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trimtab.apiserver.facts.fields import kept_empties, shown_nothings
+from trimtab.apiserver.facts.fields import dropped_zeros, kept_empties, shown_nothings, shown_nulls
 
 Json = dict[str, Any]
 
@@ -213,6 +213,7 @@ def _items(node: Schema) -> Schema:
 
 def _zero(node: Schema) -> Json:
     kept, shown = kept_empties(node.name), shown_nothings(node.name)
+    kept |= shown_nulls(node.name) | (node.required - dropped_zeros(node.name))
     found: Json = {}
     for name, field in node.fields.items():
         if field.name in TIMES:
@@ -221,7 +222,7 @@ def _zero(node: Schema) -> Json:
         elif field.name and field.default == {} and field.is_map:  # a struct; of a custom kind, what has a default
             found[name] = field.zero
         elif field.default is msgspec.UNSET:
-            if not field.scalar and (name in kept or name in node.required):
+            if not field.scalar and name in kept:
                 found[name] = None
         elif node.name and not field.default:
             found[name] = field.default

@@ -7,6 +7,8 @@ asking or in taking its answer is closed, whichever half of it is still open.
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import ssl
 import zlib
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -18,7 +20,7 @@ import httptools
 import msgspec
 
 from trimtab.apiserver import statuses
-from trimtab.apiserver.messages import Answer, Request, Response, Source, Streaming, Torn, User
+from trimtab.apiserver.messages import CREDENTIAL, Answer, Request, Response, Source, Streaming, Torn, User
 
 Handle: TypeAlias = Callable[[Request], Awaitable[Answer]]
 
@@ -110,7 +112,7 @@ class Connection(asyncio.Protocol):
         """It is open."""
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=_HIGH_WATER)
-        self._user = _user_of(transport.get_extra_info("peercert"))
+        self._user = _user_of(transport.get_extra_info("ssl_object"))
         self._all.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
@@ -318,15 +320,15 @@ def _clean(value: str) -> str:
     return value.replace("\r", " ").replace("\n", " ")
 
 
-def _user_of(certificate: dict[str, Any] | None) -> User | None:
+def _user_of(tls: ssl.SSLObject | None) -> User | None:
     """Whom a client certificate is for: its common name is the user, its organizations the groups."""
-    if not certificate:
+    certificate = tls.getpeercert() if tls is not None else None
+    der = tls.getpeercert(binary_form=True) if tls is not None else None
+    if not certificate or der is None:
         return None
-    name, groups = "", list[str]()
-    for part in certificate.get("subject", ()):
-        for key, value in part:
-            if key == "commonName":
-                name = value
-            elif key == "organizationName":
-                groups.append(value)
-    return User(name, (*groups, "system:authenticated")) if name else None
+    subject = cast("tuple[tuple[tuple[str, str], ...], ...]", certificate.get("subject", ()))
+    named = [pair for part in subject for pair in part]
+    name = next((value for key, value in reversed(named) if key == "commonName"), "")
+    groups = [value for key, value in named if key == "organizationName"]
+    identity = f"X509SHA256={hashlib.sha256(der).hexdigest()}"
+    return User(name, (*groups, "system:authenticated"), "", {CREDENTIAL: [identity]}) if name else None

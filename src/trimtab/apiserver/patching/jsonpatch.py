@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
@@ -22,7 +23,17 @@ _FIELDS: Final = frozenset({"op", "path", "from", "value"})
 
 
 class FailedError(Exception):
-    """An operation that cannot be done, or a test that failed."""
+    """An operation that cannot be done, or a test that failed, in the words of Kubernetes' library."""
+
+
+class TestFailedError(FailedError):
+    """What was tested is something else."""
+
+    __test__ = False  # so that pytest does not take it for one of its own
+
+
+class _NowhereError(FailedError):
+    """There is nothing in which something could be under that path."""
 
 
 @not_too_deep
@@ -30,12 +41,12 @@ def json_patch(obj: Any, operations: Any) -> Any:
     """The object after the operations; Refused where they are none, or one of them cannot be done."""
     patch = _operations(operations)
     document = _copied(obj)
-    for number, operation in enumerate(patch):
+    for operation in patch:
         do = _OPERATIONS.get(operation.get("op") or "", _unknown)
         try:
             document = do(document, operation)
         except FailedError as error:
-            raise unprocessable() from FailedError(f"operation {number}: {error}")
+            raise unprocessable() from error
     return document
 
 
@@ -79,20 +90,23 @@ def _unreadable(value: Any, what: str) -> Refused:
 def _path(operation: Mapping[str, Any], key: str = "path") -> str:
     path = operation.get(key)
     if path is None:
-        raise FailedError(f"it has no {key}")
+        raise FailedError(f"{operation['op']} operation failed to decode {key}: missing value")
     return path
 
 
 def _container(document: Any, path: str) -> tuple[Any, str]:
     """The map or list that holds what a path names, and under which key."""
     first, *parts = path.split("/")
-    if not parts:
-        raise FailedError(f"the path {first!r} does not begin with a slash")
+    if not parts or first:
+        raise _NowhereError(path)
     *above, last = [part.replace("~1", "/").replace("~0", "~") for part in parts]
     for part in above:
-        document = _get(document, part)
+        try:
+            document = _get(document, part)
+        except FailedError as error:
+            raise _NowhereError(path) from error
         if not is_map(document) and not is_list(document):
-            raise FailedError(f"there is nothing at {path}")
+            raise _NowhereError(path)
     return document, last
 
 
@@ -105,10 +119,11 @@ def _get(container: Any, key: str) -> Any:
 
 def _index(key: str, highest: int) -> int:
     if not _INDEX.fullmatch(key):
-        raise FailedError(f"{key!r} is no index of a list")
+        why = f'strconv.Atoi: parsing "{key}": invalid syntax'
+        raise FailedError(f"value was not a proper array index: '{key}': {why}")
     index = int(key)
     if index > highest or index < -(highest + 1):
-        raise FailedError(f"the list has no index {index}")
+        raise FailedError(f"Unable to access invalid index: {index}: invalid index referenced")
     return index if index >= 0 else index + highest + 1
 
 
@@ -128,20 +143,25 @@ def _put(container: Any, key: str, value: Any, *, insert: bool) -> None:
 def _take(container: Any, key: str) -> Any:
     if is_map(container):
         if key not in container:
-            raise FailedError(f"there is no key {key!r} to remove")
+            raise FailedError(f"Unable to remove nonexistent key: {key}: missing value")
         return container.pop(key)
     items: list[Any] = container
     return items.pop(_index(key, len(items) - 1))
 
 
 def _add(document: Any, operation: Mapping[str, Any]) -> Any:
-    container, key = _container(document, _path(operation))
-    _put(container, key, _copied(operation.get("value")), insert=True)
+    path = _path(operation)
+    with _telling(f'add operation does not apply: doc is missing path: "{path}"', f"error in add for path: '{path}'"):
+        container, key = _container(document, path)
+        _put(container, key, _copied(operation.get("value")), insert=True)
     return document
 
 
 def _remove(document: Any, operation: Mapping[str, Any]) -> Any:
-    _take(*_container(document, _path(operation)))
+    path = _path(operation)
+    nowhere = f'remove operation does not apply: doc is missing path: "{path}"'
+    with _telling(nowhere, f"error in remove for path: '{path}'"):
+        _take(*_container(document, path))
     return document
 
 
@@ -149,39 +169,62 @@ def _replace(document: Any, operation: Mapping[str, Any]) -> Any:
     path, value = _path(operation), _copied(operation.get("value"))
     if not path:
         if not is_map(value) and not is_list(value):
-            raise FailedError("the whole can only be replaced by an object or a list")
+            raise FailedError("replace operation value must be object or array")
         return value
-    container, key = _container(document, path)
-    _put(container, key, value, insert=False)
+    missing = "replace operation does not apply: doc is missing"
+    with _telling(f"{missing} path: {path}", f"{missing} key: {path}: missing value", whole=True):
+        container, key = _container(document, path)
+        _put(container, key, value, insert=False)
     return document
 
 
 def _move(document: Any, operation: Mapping[str, Any]) -> Any:
-    value = _take(*_container(document, _path(operation, "from")))
-    container, key = _container(document, _path(operation))
-    _put(container, key, value, insert=True)
+    source, path = _path(operation, "from"), _path(operation)
+    failed = "error in move for path: '{}'".format
+    with _telling(f"move operation does not apply: doc is missing from path: {source}", failed(source)):
+        value = _take(*_container(document, source))
+    with _telling(f"move operation does not apply: doc is missing destination path: {path}", failed(path)):
+        container, key = _container(document, path)
+        _put(container, key, value, insert=True)
     return document
 
 
 def _copy(document: Any, operation: Mapping[str, Any]) -> Any:
-    value = _get(*_container(document, _path(operation, "from")))
-    container, key = _container(document, _path(operation))
-    _put(container, key, None if value is _ABSENT else _copied(value), insert=True)
+    source, path = _path(operation, "from"), _path(operation)
+    nowhere = f"copy operation does not apply: doc is missing from path: {source}"
+    with _telling(nowhere, f"error in copy for from: '{source}'"):
+        value = _get(*_container(document, source))
+    nowhere = f"copy operation does not apply: doc is missing destination path: {path}"
+    with _telling(nowhere, "error while adding value during copy"):
+        container, key = _container(document, path)
+        _put(container, key, None if value is _ABSENT else _copied(value), insert=True)
     return document
 
 
 def _unknown(document: Any, operation: Mapping[str, Any]) -> Any:  # noqa: ARG001  # as all operations are
-    raise FailedError(f"there is no operation {operation.get('op')!r}")
+    raise FailedError(f"Unexpected kind: {operation.get('op') or 'unknown'}")
 
 
 def _test(document: Any, operation: Mapping[str, Any]) -> Any:
     path, wanted = _path(operation), operation.get("value")
-    found = _get(*_container(document, path)) if path else document
+    with _telling(f"test operation does not apply: is missing path: {path}", f"error in test for path: '{path}'"):
+        found = _get(*_container(document, path)) if path else document
     if found is _ABSENT:
         found = None
     if type(found) is not type(wanted) or not equal(found, wanted):
-        raise FailedError(f"what is at {path} is something else")
+        raise TestFailedError(f"testing value {path} failed: test failed")
     return document
+
+
+@contextmanager
+def _telling(nowhere: str, failed: str, *, whole: bool = False) -> Generator[None]:
+    """Say of what fails within on which way it was; `whole` says that the reason adds nothing."""
+    try:
+        yield
+    except _NowhereError as error:
+        raise FailedError(f"{nowhere}: missing value") from error
+    except FailedError as error:
+        raise FailedError(failed if whole else f"{failed}: {error}") from error
 
 
 _OPERATIONS: Final[dict[str, Callable[[Any, Mapping[str, Any]], Any]]] = {

@@ -13,10 +13,10 @@ from trimtab.apiserver.admission.rulechecks import (
     REINVOCATIONS,
     check_conditions,
     check_rule,
-    label_1035,
     one_of,
 )
 from trimtab.apiserver.builtin.selectors import check_selector
+from trimtab.apiserver.builtin.texts import label_1035
 from trimtab.apiserver.causes import Cause
 
 Json: TypeAlias = dict[str, Any]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
 from trimtab.apiserver.admission.expressions import Expression
 from trimtab.apiserver.builtin.selectors import check_selector
+from trimtab.apiserver.builtin.texts import label_1035
 from trimtab.apiserver.causes import Cause
 from trimtab.apiserver.cel import types as t
 from trimtab.apiserver.cel.program import Environment
@@ -22,19 +22,6 @@ _MUTATED: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _SCOPES: Final = ("*", "Cluster", "Namespaced")
 _NOT_FOUND: Final = ("Deny", "Allow")
 _MOST_CONDITIONS: Final = 64
-_LABEL_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_LONGEST_LABEL: Final = 63
-_NO_1035: Final = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
-    "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
-    f"'{_LABEL_1035.pattern}')"
-)
-
-
-def label_1035(name: str) -> list[str]:
-    """What is wrong with a name that has to be a label that begins with a letter."""
-    faults = [names.longer_than(_LONGEST_LABEL, "characters")] if len(name) > _LONGEST_LABEL else []
-    return faults if _LABEL_1035.fullmatch(name) else [*faults, _NO_1035]
 
 
 def one_of(path: str, value: str | None, known: tuple[str, ...]) -> list[Cause]:

@@ -62,12 +62,8 @@ def text(everything: Api, by_default: Api, pointers: frozenset[tuple[str, str]])
 
 
 def about(version: dict[str, str]) -> dict[str, str]:
-    """Which Kubernetes it is, without who built it where."""
-    return {"generated": "by make generate: do not edit"} | {
-        key: value
-        for key, value in version.items()
-        if key in {"major", "minor", "gitVersion"} or key.startswith(("emulation", "minCompatibility"))
-    }
+    """What `/version` says, but for the platform, which is that of whoever serves it."""
+    return {"generated": "by make generate: do not edit"} | {k: v for k, v in version.items() if k != "platform"}
 
 
 def merged(found: Iterable[dict[str, Any]]) -> dict[str, Any]:

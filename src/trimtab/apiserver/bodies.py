@@ -9,20 +9,18 @@ from trimtab.apiserver.calls import Call
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.conforming import Mistyped, hold
 from trimtab.apiserver.facts import Facts
-from trimtab.apiserver.messages import JSON, Request
-from trimtab.apiserver.negotiation import TYPES
-from trimtab.apiserver.protobuf import PROTOBUF, read_protobuf
+from trimtab.apiserver.messages import JSON, PROTOBUF, Request
+from trimtab.apiserver.protobuf.decoding import read_protobuf
 
 Json: TypeAlias = dict[str, Any]
 
-_TYPES = (*TYPES, PROTOBUF)
 _SCHEME = 'in scheme "pkg/runtime/scheme.go:111"'
 
 
 def object_of(call: Call, request: Request, facts: Facts) -> Json:
     """The object in the body of a create or an update."""
     kind = call.target.kind
-    media = reading.media_of(request.header("content-type"), _TYPES)
+    media = reading.media_of(request.header("content-type"))
     if media == PROTOBUF:
         obj = _from_protobuf(request.body, kind, facts)
     else:
@@ -84,7 +82,7 @@ def delete_body(request: Request, facts: Facts) -> Json:
     """The options in the body of a deletion, {} without one."""
     if not request.body:
         return {}
-    media = reading.media_of(request.header("content-type"), _TYPES)
+    media = reading.media_of(request.header("content-type"))
     try:
         given = read_protobuf(request.body, facts) if media == PROTOBUF else reading.parse(request.body, media)
     except reading.Unreadable as error:

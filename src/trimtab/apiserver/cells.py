@@ -61,7 +61,7 @@ def _items(obj: Json, name: str) -> list[Json]:
 
 
 def _name(obj: Json) -> str:
-    return cast("str", obj["metadata"]["name"])
+    return cast("str", obj["metadata"].get("name", ""))
 
 
 def _age(obj: Json, now: datetime) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from trimtab.apiserver import statuses
 from trimtab.apiserver.catalogue import Catalogue, Group, Kind, Subresource
 
 Json: TypeAlias = dict[str, Any]
@@ -22,11 +21,8 @@ def groups(catalogue: Catalogue) -> Json:
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": made}
 
 
-def group(catalogue: Catalogue, name: str) -> Json:
+def group(found: Group) -> Json:
     """`/apis/apps`."""
-    found = catalogue.group(name)
-    if found is None:
-        raise statuses.no_such_resource()
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(found)}
 
 
@@ -35,21 +31,16 @@ def _group(group: Group) -> Json:
     return {"name": group.name, "versions": made, "preferredVersion": made[0]}
 
 
-def resources(catalogue: Catalogue, group: str, version: str) -> Json:
+def resources(group: Group, version: str) -> Json:
     """`/apis/apps/v1`."""
-    found = catalogue.group(group)
-    if found is None or version not in found.versions:
-        raise statuses.no_such_resource()
     made: list[Json] = []
-    for kind in sorted(found.versions[version].values(), key=lambda each: each.plural):
+    for kind in sorted(group.versions[version].values(), key=lambda each: each.plural):
         made.append(_resource(kind))
         made += [_subresource(kind, kind.subresources[name]) for name in sorted(kind.subresources)]
-    return {
-        "kind": "APIResourceList",
-        "apiVersion": "v1",
-        "groupVersion": f"{group}/{version}" if group else version,
-        "resources": made,
-    }
+    about: Json = {"kind": "APIResourceList"}
+    if group.name:  # the core's says nothing of its own version
+        about["apiVersion"] = "v1"
+    return {**about, "groupVersion": f"{group.name}/{version}" if group.name else version, "resources": made}
 
 
 def _resource(kind: Kind) -> Json:
@@ -97,7 +88,7 @@ def _whole_group(group: Group) -> Json:
 def _whole_kind(kind: Kind) -> Json:
     made: Json = {
         "resource": kind.plural,
-        "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
+        "responseKind": _response_kind(kind, kind),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": list(kind.verbs),
@@ -110,9 +101,17 @@ def _whole_kind(kind: Kind) -> Json:
         made["subresources"] = [
             {
                 "subresource": sub.name,
-                "responseKind": {"group": sub.group, "version": sub.version, "kind": sub.kind},
+                "responseKind": _response_kind(kind, sub),
                 "verbs": list(sub.verbs),
             }
             for _, sub in sorted(kind.subresources.items())
         ]
     return made
+
+
+def _response_kind(kind: Kind, answered: Kind | Subresource) -> Json:
+    """What objects come back. A built-in kind says of which group and version only where that is not its own."""
+    group, version = answered.group, answered.version
+    if kind.builtin and (group, version) == (kind.group, kind.version):
+        group = version = ""
+    return {"group": group, "version": version, "kind": answered.kind}

@@ -8,14 +8,15 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 import msgspec
-import yaml
 
 from trimtab.apiserver import statuses, tables
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import quoted
-from trimtab.apiserver.messages import YAML, Response
+from trimtab.apiserver.messages import JSON, PROTOBUF, YAML, Response
 from trimtab.apiserver.negotiation import Form
 from trimtab.apiserver.objects import as_item, as_kind, decode
+from trimtab.apiserver.protobuf.encoding import frame, to_protobuf
+from trimtab.apiserver.yamltext import to_yaml
 
 Json: TypeAlias = dict[str, Any]
 
@@ -58,7 +59,7 @@ class Shown:
                 about = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
                 return self._table([data], about, now)
             case shape:
-                why = f"the requested object is not a list (*{self.kind.version}.{self.kind.kind})"
+                why = f"the requested object is not a list (*{self._go_type})"
                 raise statuses.Refused("NotAcceptable", f"you requested {shape}, but {why}")
 
     def many(self, data: Sequence[bytes], metadata: Json, now: datetime) -> bytes:
@@ -78,7 +79,7 @@ class Shown:
             case "Table":
                 return self._table(data, metadata, now)
             case shape:
-                why = f"the requested object is a list (*{self.kind.version}.{self.kind.list_kind})"
+                why = f"the requested object is a list (*{self._go_type}List)"
                 raise statuses.Refused("NotAcceptable", f"you requested {shape}, but {why}")
 
     def event(self, data: bytes, now: datetime, *, first: bool) -> bytes:
@@ -89,10 +90,22 @@ class Shown:
             return self._table([data], about, now, columns=False)
         return self.one(data, now)
 
+    def bookmark(self, metadata: Json, now: datetime, *, first: bool) -> bytes:
+        """An object of which there is nothing but this."""
+        kind = self.kind
+        obj = msgspec.json.encode({"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata})
+        return self.event(obj, now, first=first)
+
     @property
     def changes_with_time(self) -> bool:
         """Whether the same object is shown otherwise later: tables have ages."""
         return self.form.shape == _TABLE
+
+    @property
+    def _go_type(self) -> str:
+        if not self.kind.builtin:
+            return "unstructured.Unstructured"
+        return f"{self.kind.group.partition('.')[0] or 'core'}.{self.kind.kind}"
 
     @property
     def _version(self) -> str:
@@ -104,8 +117,7 @@ class Shown:
 
     def _table(self, data: Sequence[bytes], metadata: Json, now: datetime, *, columns: bool = True) -> bytes:
         table: Json = {"kind": _TABLE, "apiVersion": self._version, "metadata": metadata}
-        if columns:
-            table["columnDefinitions"] = tables.columns_of(self.kind)
+        table["columnDefinitions"] = tables.columns_of(self.kind) if columns else None
         table["rows"] = [
             {"cells": tables.cells_of(self.kind, decode(each), now), "object": self._included(each)} for each in data
         ]
@@ -121,9 +133,18 @@ def response(form: Form, body: bytes, status: int = 200, headers: Sequence[tuple
     """An answer of which the JSON is made."""
     if form.media == YAML:
         return Response(status, to_yaml(msgspec.json.decode(body)), YAML, headers)
+    if form.media == PROTOBUF:
+        return Response(status, to_protobuf(body), PROTOBUF, headers)
     return Response(status, body, headers=headers)
 
 
-def to_yaml(value: Any) -> bytes:
-    """The value as YAML, as people write it."""
-    return yaml.dump(value, Dumper=yaml.CSafeDumper, allow_unicode=True, default_flow_style=False).encode()
+def event(form: Form, kind: str, obj: bytes) -> bytes:
+    """One event of a watch, of whose object the JSON is made."""
+    if form.media == PROTOBUF:
+        return frame(kind, obj)
+    return b"".join((b'{"type":"', kind.encode(), b'","object":', obj, b"}\n"))
+
+
+def stream_type(form: Form) -> str:
+    """The content type of a watch."""
+    return JSON if form.media == JSON else f"{form.media};stream=watch"

@@ -87,23 +87,23 @@ def _check_match(match: str, version: str, token: str) -> list[Cause]:
     return found
 
 
-def revision_of(version: str, store: Store) -> int:
+def revision_of(version: str, store: Store, prefix: str = "") -> int:
     """A resource version as a revision that is there; 0 for none in particular."""
-    revision = parse_version(version)
+    revision = parse_version(version, prefix)
     if revision > store.revision:
         raise statuses.version_too_large(revision, store.revision)
     return revision
 
 
-def parse_version(version: str) -> int:
-    """A resource version as a number, 0 for none."""
+def parse_version(version: str, prefix: str = "") -> int:
+    """A resource version as a number, 0 for none; `prefix` is how a refusal begins."""
     if not version:
         return 0
     digits = version.isascii() and version.isdigit()
     if not digits or len(version) > 19:
         why = "value out of range" if digits else "invalid syntax"
         field = causes.invalid("resourceVersion", version, f"strconv.ParseUint: parsing {quoted(version)}: {why}")
-        raise statuses.bad_request(f"invalid resource version: {field}")
+        raise statuses.bad_request(f"{prefix}{field}")
     return int(version)
 
 
@@ -118,7 +118,7 @@ def list_objects(store: Store, target: Target, wanted: ListOptions, as_of: int =
         start = prefix + token.start
         revision = revision if token.rv == _LATEST else token.rv
     else:
-        asked = revision_of(wanted.version, store)
+        asked = revision_of(wanted.version, store, "invalid resource version: ")
         if wanted.match == "Exact" or (asked and limit and not wanted.match):
             revision = asked
         elif wanted.version == "0" and not wanted.match:

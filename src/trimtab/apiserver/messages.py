@@ -8,6 +8,7 @@ from typing import Final, Protocol, TypeAlias
 
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
+PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 TEXT: Final = "text/plain; charset=utf-8"
 
 Headers: TypeAlias = Sequence[tuple[str, str]]

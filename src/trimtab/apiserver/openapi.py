@@ -6,13 +6,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias, cast
+from urllib.parse import unquote
 
 import msgspec
 
-from trimtab.apiserver import statuses
 from trimtab.apiserver.catalogue import Catalogue, Kind
 from trimtab.apiserver.facts import Facts, kubernetes
 from trimtab.apiserver.facts.reader import references
+from trimtab.apiserver.messages import JSON, TEXT, Request, Response
 
 Json: TypeAlias = dict[str, Any]
 
@@ -20,6 +21,7 @@ _ACTIONS: Final = {
     "get": ("get", "get"), "list": ("get", "list"), "create": ("post", "post"), "update": ("put", "put"),
     "patch": ("patch", "patch"), "delete": ("delete", "delete"), "deletecollection": ("delete", "deletecollection"),
 }  # fmt: skip
+_VARY: Final = ("Vary", "Accept")
 _WRITES: Final = frozenset({"create", "update", "patch"})
 _OF_OBJECTS: Final = ("get", "update", "patch", "delete")
 _OF_COLLECTIONS: Final = ("list", "create", "deletecollection")
@@ -35,27 +37,43 @@ class Documents:
         self._changes = -1
         self._made: dict[str, bytes] = {}
 
-    def index(self) -> bytes:
+    def index(self, request: Request) -> Response:
         """`/openapi/v3`."""
         paths = {path: {"serverRelativeURL": self._address(path)} for path in self._group_versions()}
-        return msgspec.json.encode({"paths": paths})
+        body = msgspec.json.encode({"paths": paths})
+        return _tagged(request, Response(200, body, TEXT), _digest(body))
 
-    def document(self, path: str) -> bytes:
-        """`/openapi/v3/apis/apps/v1`."""
-        self._refresh()
-        found = self._made.get(path)
-        if found is None:
-            if path not in self._group_versions():
-                raise statuses.no_such_resource()
-            found = self._made[path] = msgspec.json.encode(self._version_3(path))
-        return found
+    def document(self, request: Request, digest: str) -> Response:
+        """`/openapi/v3/apis/apps/v1`, for ever where the address has its digest."""
+        path = unquote(request.path).removeprefix("/openapi/v3/")
+        if path not in self._group_versions():
+            return Response(404, content_type="", headers=(_VARY,))
+        if not _accepts_json(request):
+            return Response(406, content_type="", headers=(_VARY,))
+        body = self._document(path)
+        found = _digest(body)
+        headers: list[tuple[str, str]] = [_VARY]
+        if digest and digest != found:
+            return Response(301, headers=(_VARY, ("Location", self._address(path))))
+        if digest:
+            headers.append(("Cache-Control", "public, immutable"))
+        return _tagged(request, Response(200, body, headers=headers), found)
 
-    def version_2(self) -> bytes:
+    def version_2(self, request: Request) -> Response:
         """`/openapi/v2`."""
+        if not _accepts_json(request):
+            return Response(406, content_type="", headers=(_VARY,))
         self._refresh()
         found = self._made.get("v2")
         if found is None:
             found = self._made["v2"] = msgspec.json.encode(self._version_2())
+        return _tagged(request, Response(200, found, headers=(_VARY,)), _digest(found))
+
+    def _document(self, path: str) -> bytes:
+        self._refresh()
+        found = self._made.get(path)
+        if found is None:
+            found = self._made[path] = msgspec.json.encode(self._version_3(path))
         return found
 
     def _refresh(self) -> None:
@@ -64,7 +82,7 @@ class Documents:
             self._made.clear()
 
     def _address(self, path: str) -> str:
-        return f"/openapi/v3/{path}?hash={hashlib.sha256(self.document(path)).hexdigest().upper()}"
+        return f"/openapi/v3/{path}?hash={_digest(self._document(path))}"
 
     def _group_versions(self) -> list[str]:
         found = ["api/v1"]
@@ -105,6 +123,24 @@ class Documents:
                 paths[where] = {name: _without_bodies(operation) for name, operation in operations.items()}
         info = {"title": "Kubernetes", "version": self._facts.version["gitVersion"]}
         return {"swagger": "2.0", "info": info, "paths": paths, "definitions": definitions}
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha512(body).hexdigest().upper()
+
+
+def _tagged(request: Request, answer: Response, digest: str) -> Response:
+    """The answer with its tag, or that it is what the client has already."""
+    headers = [*answer.headers, ("Etag", f'"{digest}"')]
+    if f'"{digest}"' in request.header("if-none-match"):
+        return Response(304, content_type="", headers=headers)
+    return Response(200, answer.body, answer.content_type, headers)
+
+
+def _accepts_json(request: Request) -> bool:
+    accept = request.header("accept")
+    named = (part.partition(";")[0].strip() for part in accept.split(","))
+    return not accept or any(name in (JSON, "*", "*/*", "application/*") for name in named)
 
 
 def _missing(schemas: Json) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
-from trimtab.apiserver import statuses
+from trimtab.apiserver import selectorwords, statuses
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.objects import labels_of, load
 from trimtab.kube.fieldselectors import FieldSelector
@@ -55,7 +55,8 @@ def selection(kind: Kind, labels: str, fields: str) -> Selection:
         by_labels = Selector.parse(labels) if labels else Selector.everything()
         by_fields = FieldSelector.parse(fields) if fields else FieldSelector()
     except InvalidValueError as error:
-        raise statuses.bad_request(str(error)) from error
+        why = selectorwords.label_fault(labels) or selectorwords.field_fault(fields)
+        raise statuses.bad_request(why or str(error)) from error
     names = {each.field for each in by_fields.requirements}
     own = kind.facts.field_labels if kind.facts is not None else kind.custom.selectable if kind.custom else ()
     known = _OF_KEYS.union(own)

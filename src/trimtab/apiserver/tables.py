@@ -34,12 +34,12 @@ def _definition(column: Column) -> Json:
 def cells_of(kind: Kind, obj: Json, now: datetime) -> list[Any]:
     """What stands in the columns for an object."""
     if kind.custom is not None:
-        return [obj["metadata"]["name"], *(_shown(column, obj, now) for column in kind.custom.columns)]
+        return [obj["metadata"].get("name", ""), *(_shown(column, obj, now) for column in kind.custom.columns)]
     known = _CELLS.get(kind.bucket)
     if known is not None:
         return known(obj, now)
     if kind.facts is None or not kind.facts.columns:
-        return [obj["metadata"]["name"], obj["metadata"].get("creationTimestamp")]
+        return [obj["metadata"].get("name", ""), obj["metadata"].get("creationTimestamp")]
     return [_guess(column, obj, now) for column in kind.facts.columns]
 
 
@@ -58,7 +58,7 @@ def _guess(column: Column, obj: Json, now: datetime) -> Any:
     metadata = cast("Json", obj["metadata"])
     match column.name:
         case "Name":
-            return metadata["name"]
+            return metadata.get("name", "")
         case "Age":
             return cells.age(metadata.get("creationTimestamp"), now)
         case "Created At":

@@ -13,7 +13,7 @@ from trimtab.apiserver.calls import Admission, Call, Questions
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.changing import patch_of
 from trimtab.apiserver.facts import Facts
-from trimtab.apiserver.forms import Shown
+from trimtab.apiserver.forms import Shown, stream_type
 from trimtab.apiserver.listing import list_metadata, list_objects, list_options, revision_of
 from trimtab.apiserver.managed import fields_after, scaled
 from trimtab.apiserver.messages import Answer, Request, Response, Streaming, User
@@ -117,7 +117,7 @@ class Verbs:
         as_of = asked.request.as_of
         follower = Follower(self._store, target, wanted, asked.shown, frames, self._around.now, as_of=as_of)
         timeout = wanted.timeout or LONGEST * (1 + self._around.dice.random())
-        return Streaming(200, WatchSource(follower, bucket.listeners, timeout))
+        return Streaming(200, WatchSource(follower, bucket.listeners, timeout), stream_type(asked.shown.form))
 
     # Writes
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from trimtab.apiserver import causes, options, statuses
-from trimtab.apiserver.forms import Shown
+from trimtab.apiserver.forms import Shown, event
 from trimtab.apiserver.listing import parse_version
 from trimtab.apiserver.messages import Torn
 from trimtab.apiserver.objects import restamped
@@ -30,6 +30,7 @@ Json: TypeAlias = dict[str, Any]
 BETWEEN_BOOKMARKS: Final = 60.0
 LONGEST: Final = 1800.0  # seconds that a watch lasts that names no end; up to twice that
 _BEFORE_THE_END: Final = 2.0  # seconds: the last bookmark
+_AFTER_INITIAL: Final = 0.5  # seconds: the first one, after the one that ends initial events, as Kubernetes sends it
 _MOST_AT_ONCE: Final = 500  # changes that are told in one go
 _TOLD_ALREADY: Final = 4096  # frames that are kept for the other watchers of a bucket
 
@@ -53,13 +54,15 @@ def watch_options(target: Target, query: Query) -> WatchOptions:
     streams = options.flag(query, "sendInitialEvents") if "sendInitialEvents" in query else None
     field = "resourceVersionMatch"
     found: list[causes.Cause] = []
+    if streams is not None and match != "NotOlderThan":
+        found.append(causes.forbidden(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
     if match and streams is None:
         why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
         found.append(causes.forbidden(field, why))
-    if streams is not None and match != "NotOlderThan":
-        found.append(causes.forbidden(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
-        if match:
-            found.append(causes.unsupported(field, match, ("NotOlderThan",)))
+    if match and match != "NotOlderThan":
+        found.append(causes.unsupported(field, match, ("NotOlderThan",)))
+    if match and first(query, "continue"):
+        found.append(causes.forbidden(field, "resourceVersionMatch is forbidden when continue is provided"))
     if found:
         raise options.invalid_options("ListOptions", found)
     timeout = options.number(query, "timeoutSeconds")
@@ -108,6 +111,7 @@ class Follower:
     ) -> None:
         self._as_of = as_of or store.revision
         self.over = False
+        self.ends_initial = wanted.ends_initial
         self._store = store
         self._bucket = store.bucket(target.kind.bucket)
         self._target = target
@@ -198,24 +202,16 @@ class Follower:
     def _line(self, kind: str, data: bytes) -> bytes:
         shown = self._shown.event(data, self._now(), first=self._first)
         self._first = False
-        return b"".join((b'{"type":"', kind.encode(), b'","object":', shown, b"}\n"))
+        return event(self._shown.form, kind, shown)
 
     def _bookmark(self, *, ends_initial: bool = False) -> bytes:
-        kind = self._target.kind
         metadata: Json = {"resourceVersion": str(self._revision)}
         if ends_initial:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-        obj: Json = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
-        if self._shown.form.shape:
-            version = f"meta.k8s.io/{self._shown.form.version}"
-            obj = {"kind": self._shown.form.shape, "apiVersion": version, "metadata": metadata}
-            if self._shown.changes_with_time:
-                part = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": metadata}
-                obj |= {"metadata": {"resourceVersion": str(self._revision)}, "rows": [{"cells": [], "object": part}]}
-        return msgspec.json.encode({"type": "BOOKMARK", "object": obj}) + b"\n"
+        return event(self._shown.form, "BOOKMARK", self._shown.bookmark(metadata, self._now(), first=self._first))
 
     def _fail(self, refused: Refused) -> None:
-        self._pending.append(msgspec.json.encode({"type": "ERROR", "object": refused.body()}) + b"\n")
+        self._pending.append(event(self._shown.form, "ERROR", msgspec.json.encode(refused.body())))
         self.over = True
 
 
@@ -228,7 +224,7 @@ class WatchSource:
         self._loop = asyncio.get_running_loop()
         begun = self._loop.time()
         self._end = begun + timeout
-        self._bookmark_at = self._next_bookmark(begun)
+        self._bookmark_at = begun + _AFTER_INITIAL if follower.ends_initial else self._next_bookmark(begun)
         self._waiter: asyncio.Future[None] | None = None
         self._torn = False
         self._closed = False

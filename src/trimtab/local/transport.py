@@ -111,7 +111,7 @@ class _Going:
 
 
 def _headers(answer: Answer) -> Mapping[str, str]:
-    made = {b"content-type": answer.content_type.encode()}
+    made = {b"content-type": answer.content_type.encode()} if answer.content_type else {}
     for name, value in answer.headers:
         key, text = name.lower().encode(), value.encode()
         made[key] = made[key] + b", " + text if key in made else text

@@ -162,6 +162,13 @@ class Tokens:
                 made["node"] = {"name": on} if node is None else _ref(node)
         return made
 
+    def public_key(self) -> Json:
+        """By what others can check the signatures, as a JSON Web Key."""
+        key, identity = self._signer()
+        numbers = key.public_key().public_numbers()
+        x, y = (_packed(number.to_bytes(_HALF, "big")) for number in (numbers.x, numbers.y))
+        return {"use": "sig", "kty": "EC", "kid": identity, "crv": "P-256", "alg": "ES256", "x": x, "y": y}
+
     def _get(self, bucket: str, key: str) -> Json | None:
         record = self._store.get(bucket, key)
         return None if record is None else decode(record.data)

@@ -138,8 +138,9 @@ class Facts:
 
     @cached_property
     def version(self) -> Mapping[str, str]:
-        """What `/version` says, as far as it does not depend on who built it."""
-        return self._read("about", "", dict[str, str])
+        """What `/version` says, but for the platform."""
+        told = self._read("about", "", dict[str, str])
+        return {name: text for name, text in told.items() if name != "generated"}
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import ssl
 import zlib
 from collections import deque
@@ -27,6 +28,7 @@ Handle: TypeAlias = Callable[[Request], Awaitable[Answer]]
 _COMPRESSED_FROM: Final = 128 << 10
 _REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+_ASKS: Final = re.compile(rb"[A-Z]+ /\S* HTTP/1\.[01]\r\n")  # whatever it is that it wants to do
 _LINGERS: Final = 2.0  # seconds
 _HIGH_WATER: Final = 256 << 10
 
@@ -135,6 +137,9 @@ class Connection(asyncio.Protocol):
             self._refuse(statuses.bad_request("this server has nothing to upgrade to"))
         except _TooLarge as error:
             self._refuse(error.args[0])
+        except httptools.HttpParserInvalidMethodError:
+            asks = _ASKS.match(data)
+            self._refuse(statuses.method_not_allowed() if asks else statuses.bad_request("no HTTP request"))
         except httptools.HttpParserError as error:
             context = error.__context__
             self._refuse(context.args[0] if isinstance(context, _TooLarge) else statuses.bad_request("no HTTP request"))
@@ -309,9 +314,11 @@ class _TooLarge(Exception):
 def _head(answer: Answer) -> str:
     lines = [
         f"HTTP/1.1 {answer.status} {_REASONS.get(answer.status, 'Unknown')}",
-        f"Content-Type: {answer.content_type}",
-        "Cache-Control: no-cache, private",
     ]
+    if answer.content_type:
+        lines.append(f"Content-Type: {answer.content_type}")
+    if not any(name == "Cache-Control" for name, _ in answer.headers):
+        lines.append("Cache-Control: no-cache, private")
     lines += [f"{name}: {_clean(value)}" for name, value in answer.headers]
     return "\r\n".join(lines) + "\r\n"
 

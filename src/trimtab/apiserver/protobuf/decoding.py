@@ -1,8 +1,4 @@
-"""Objects that come in Kubernetes' protobuf, as kubectl and Go's typed clients send them, made into JSON's dicts.
-
-What a field is called and which number it has, the types of Go say (`facts/fields.py`); what it holds, its schema.
-Answers are JSON: all who send this accept that too.
-"""
+"""From Kubernetes' protobuf, as kubectl and Go's typed clients send objects, to JSON's dicts."""
 
 from __future__ import annotations
 
@@ -20,8 +16,6 @@ from trimtab.apiserver.reading import Unreadable
 from trimtab.kube.timestamps import format_micro_time, format_time
 
 Json: TypeAlias = dict[str, Any]
-
-PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 
 _MAGIC: Final = b"k8s\0"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5

@@ -27,6 +27,7 @@ from trimtab.apiserver.routing import Target, route
 from trimtab.apiserver.statuses import Refused
 from trimtab.apiserver.storage import StorageFailed, Store
 from trimtab.apiserver.strategies import CLUSTER_NAMESPACES
+from trimtab.apiserver.subresources.nodes import Nodes
 from trimtab.apiserver.surroundings import Surroundings
 from trimtab.apiserver.verbs import Verbs
 
@@ -48,6 +49,7 @@ class Server:
         facts: Facts | None = None,
         surroundings: Surroundings | None = None,
         admission: Admission | None = None,
+        nodes: Nodes | None = None,
         address: str = "127.0.0.1",
     ) -> None:
         self.store = store if store is not None else Store()
@@ -58,7 +60,15 @@ class Server:
         self.identities = self.access.identities
         self.address = address
         gate = admission or Gate(self.store, self.catalogue, self.access.rbac, self.surroundings)
-        self._verbs = Verbs(self.store, self.surroundings, self.facts, admission=gate, reviews=self.access.reviews)
+        self._verbs = Verbs(
+            self.store,
+            self.surroundings,
+            self.facts,
+            self.catalogue,
+            admission=gate,
+            reviews=self.access.reviews,
+            nodes=nodes,
+        )
         self._noted = self.surroundings.now(), self.store.revision
         self._pages = Pages(self.catalogue, self.facts, self.access.tokens, lambda: self.address)
         self._make_namespaces()

@@ -6,7 +6,7 @@ The reasons and their codes are `kube.reasons`; the sentences are those that cli
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from trimtab.apiserver.causes import Cause, quoted
 from trimtab.errors import TrimtabError
@@ -18,7 +18,7 @@ class Refused(TrimtabError):
 
     def __init__(
         self,
-        reason: Reason,
+        reason: Reason | Literal[""],
         message: str,
         *,
         code: int | None = None,
@@ -32,8 +32,8 @@ class Refused(TrimtabError):
         empty_details: bool = False,
     ) -> None:
         super().__init__(message)
-        self.reason: Reason = reason
-        self.code = CODES[reason] if code is None else code
+        self.reason = reason
+        self.code = (CODES[reason] if reason else 500) if code is None else code
         self.message = message
         self.name = name
         self.group = group
@@ -179,6 +179,11 @@ def too_many_requests(message: str, retry_after: int = 1) -> Refused:
 def internal(why: str) -> Refused:
     """The server failed, and says at what."""
     return Refused("InternalError", f"Internal error occurred: {why}", causes=[Cause("", why)])
+
+
+def unknown(message: str) -> Refused:
+    """What Kubernetes answers where it forgot to say why: a 500 without a reason."""
+    return Refused("", message)
 
 
 def unavailable(message: str) -> Refused:

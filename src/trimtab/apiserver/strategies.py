@@ -12,7 +12,7 @@ from trimtab.apiserver import names
 from trimtab.apiserver.access.checks import check_binding, check_binding_change, check_role, fill_binding
 from trimtab.apiserver.admission import hookchecks, policychecks
 from trimtab.apiserver.admission.matching import EXEMPT
-from trimtab.apiserver.builtin import data, jobs, pods, services, texts
+from trimtab.apiserver.builtin import data, jobs, podparts, pods, services, texts
 from trimtab.apiserver.builtin.rules import rules_for
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import Cause
@@ -92,6 +92,14 @@ class Strategy:
         if status is not None:
             new["status"] = status
         self._keep_metadata(metadata, old["metadata"])
+
+    def prepare_part(self, part: str, new: Json, old: Json) -> None:  # noqa: ARG002 - for kinds with more parts
+        """Take back all but a part that is written apart: a subresource."""
+        self.prepare_status(new, old)
+
+    def check_part(self, part: str, new: Json, old: Json) -> list[Cause]:
+        """What is wrong with a change of such a part."""
+        return (self.check_status if part == "status" else self.check_update)(new, old)
 
     def check_create(self, obj: Json) -> list[Cause]:
         """What is wrong with a new object."""
@@ -259,6 +267,25 @@ class _Pods(Strategy):
         super().prepare_create(obj)
         obj["status"]["qosClass"] = pods.quality_of_service(cast("Json", obj.get("spec") or {}))
 
+    def prepare_part(self, part: str, new: Json, old: Json) -> None:
+        if part not in _POD_PARTS:
+            return super().prepare_part(part, new, old)
+        _POD_PARTS[part][0](new, old)
+        if self._differs(new, old):
+            new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+        return None
+
+    def check_part(self, part: str, new: Json, old: Json) -> list[Cause]:
+        if part not in _POD_PARTS:
+            return super().check_part(part, new, old)
+        return _POD_PARTS[part][1](new, old)
+
+    def prepare_status(self, new: Json, old: Json) -> None:
+        super().prepare_status(new, old)
+        status, was = (cast("Json", each.get("status") or {}) for each in (new, old))
+        if was.get("qosClass") and not status.get("qosClass"):
+            new["status"] = {**status, "qosClass": was["qosClass"]}
+
     def grace(self, obj: Json, asked: int | None) -> int | None:
         spec = cast("Json", obj.get("spec") or {})
         seconds = spec.get("terminationGracePeriodSeconds", self._default_grace) if asked is None else asked
@@ -280,6 +307,10 @@ class _PriorityClasses(Strategy):
         return False
 
 
+_POD_PARTS: Final = {
+    "ephemeralcontainers": (podparts.prepare_debugging, podparts.check_debugging),
+    "resize": (podparts.prepare_resize, podparts.check_resize),
+}
 _CLASSES: Final[dict[str, type[Strategy]]] = {
     "secrets": _Secrets,
     "namespaces": _Namespaces,

@@ -10,7 +10,7 @@ import msgspec
 from trimtab.apiserver import bodies, forms, options, statuses
 from trimtab.apiserver.builtin.defaults import defaults_of
 from trimtab.apiserver.calls import Admission, Call, Questions
-from trimtab.apiserver.catalogue import Kind
+from trimtab.apiserver.catalogue import Catalogue, Kind, Subresource
 from trimtab.apiserver.changing import patch_of
 from trimtab.apiserver.facts import Facts
 from trimtab.apiserver.forms import Shown, stream_type
@@ -24,6 +24,8 @@ from trimtab.apiserver.routing import Target
 from trimtab.apiserver.scaling import scale_kind, scale_of
 from trimtab.apiserver.storage import Store
 from trimtab.apiserver.strategies import strategy_for
+from trimtab.apiserver.subresources.actions import Actions
+from trimtab.apiserver.subresources.nodes import Nodes, OnNodes
 from trimtab.apiserver.surroundings import Surroundings
 from trimtab.apiserver.watching import LONGEST, Follower, Frames, WatchSource, watch_options
 from trimtab.apiserver.writing import Writer, check_uid
@@ -31,7 +33,8 @@ from trimtab.apiserver.writing import Writer, check_uid
 Json: TypeAlias = dict[str, Any]
 
 _OPTIONS: Final = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}
-_WHOLE: Final = frozenset({"status", "finalize", "approval"})
+_DONE: Final = b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201}'
+_WHOLE: Final = frozenset({"status", "finalize", "approval", "ephemeralcontainers", "resize"})
 
 
 class Verbs:
@@ -42,15 +45,19 @@ class Verbs:
         store: Store,
         surroundings: Surroundings,
         facts: Facts,
+        catalogue: Catalogue,
         *,
         admission: Admission | None = None,
         reviews: Questions | None = None,
+        nodes: Nodes | None = None,
     ) -> None:
         self._facts = facts
         self._reviews = reviews
         self._store = store
         self._around = surroundings
         self._writer = Writer(store, surroundings, admission=admission)
+        self._actions = Actions(store, catalogue, self._writer, surroundings)
+        self._on_nodes = OnNodes(store, surroundings, nodes)
         self._frames: dict[str, Frames] = {}
         self._verbs: dict[str, Callable[[_Asked], Awaitable[Answer]]] = {
             "get": self._get,
@@ -73,12 +80,12 @@ class Verbs:
             verb = self._answer
         elif sub is not None and sub.name == "scale":
             verb = self._scale
+        elif self._actions.has(target):
+            verb = self._act
+        elif self._on_nodes.has(target):
+            return self._on_nodes.answer(target, query)
         elif sub is not None and sub.name not in _WHOLE:
-            why = f"{target.kind.plural}/{sub.name} is not served yet"
-            raise statuses.Refused("MethodNotAllowed", why)
-        elif target.kind.verbs == ("create",):
-            why = f"{target.kind} is not served here: there is nothing to bind Pods to"
-            raise statuses.Refused("MethodNotAllowed", why)
+            raise statuses.method_not_allowed()
         shown = Shown(target.kind, form, options.first(query, "includeObject"))
         return await verb(_Asked(request, query, target, user, shown))
 
@@ -129,19 +136,31 @@ class Verbs:
         return self._object(asked, call, made, 201)
 
     async def _answer(self, asked: _Asked) -> Answer:
-        target, sub, kind = asked.target, asked.target.subresource, asked.target.kind
-        if sub is not None:
-            schema = self._facts.schema(sub.group, sub.version, sub.kind)
-            name = f"{kind.plural}/{sub.name}"
-            complete = defaults_of(self._facts, schema, name)
-            kind = Kind(sub.group, sub.version, sub.kind, name, "", True, schema=schema, complete=complete)
-        shown = Shown(kind, asked.shown.form, asked.shown.included)
-        about = Target(kind, target.verb, target.namespace, target.name, sub)
-        view = _Asked(asked.request, asked.query, about, asked.user, shown)
+        view = self._view(asked)
         call, obj = self._written(view)
         obj["metadata"]["managedFields"] = fields_after(call, None, obj, self._around.now())
         assert self._reviews is not None
-        return self._object(view, call, in_order(kind, self._reviews.answer(call, target, obj)), 201)
+        made = self._reviews.answer(call, asked.target, obj)
+        return self._object(view, call, in_order(view.target.kind, made), 201)
+
+    async def _act(self, asked: _Asked) -> Answer:
+        call, obj = self._written(self._view(asked))
+        await self._actions.act(call, asked.target, obj)
+        return forms.response(Form(asked.shown.form.media), _DONE, 201, _warned(call))
+
+    def _view(self, asked: _Asked) -> _Asked:
+        """The same, about what a subresource holds in its own right, where it does."""
+        target, sub, kind = asked.target, asked.target.subresource, asked.target.kind
+        if sub is not None:
+            kind = self._kind_of(sub, f"{kind.plural}/{sub.name}")
+        shown = Shown(kind, asked.shown.form, asked.shown.included)
+        about = Target(kind, target.verb, target.namespace, target.name, sub)
+        return _Asked(asked.request, asked.query, about, asked.user, shown)
+
+    def _kind_of(self, sub: Subresource, plural: str) -> Kind:
+        schema = self._facts.schema(sub.group, sub.version, sub.kind)
+        complete = defaults_of(self._facts, schema, plural)
+        return Kind(sub.group, sub.version, sub.kind, plural, "", True, schema=schema, complete=complete)
 
     async def _update(self, asked: _Asked) -> Answer:
         call, obj = self._written(asked)

@@ -181,9 +181,9 @@ class Writer:
         found = metadata.check(new["metadata"], strategy.name_rule, namespaced=kind.namespaced)
         changed = metadata.check_change(new["metadata"], old["metadata"])
         sub = call.target.subresource
-        check = strategy.check_status if sub is not None and sub.name == "status" else strategy.check_update
+        wrong = strategy.check_update(new, old) if sub is None else strategy.check_part(sub.name, new, old)
         again = found if strategy.checks_metadata_again else []
-        found = [*found, *changed, *check(new, old), *changed, *again]  # Kubernetes looks twice, and says so twice
+        found = [*found, *changed, *wrong, *changed, *again]  # Kubernetes looks twice, and says so twice
         if strategy.allots and not found:
             found = self._allot(kind, strategy, new)
         if found:
@@ -208,7 +208,7 @@ class Writer:
             strategy.prepare_update(new, old)
             new["spec"] = spec
         else:
-            strategy.prepare_status(new, old)
+            strategy.prepare_part(subresource.name, new, old)
 
     def _check_version(self, call: Call, new: Json, old: Json) -> None:
         """The object has to be the one, and in the version, that the writer believes."""
@@ -233,26 +233,44 @@ class Writer:
             return False
         return not made.get("deletionGracePeriodSeconds")
 
+    def amend(self, call: Call, make: Callable[[Json], Json]) -> Json:
+        """Change an object as the server itself does: nobody is asked, and nobody comes to own what changes."""
+        kind, key = call.target.kind, call.target.key
+        record = self._store.get(kind.bucket, key)
+        if record is None:
+            raise statuses.not_found(kind.plural, kind.group, call.target.name)
+        old = load(kind, record.data)
+        new = in_order(kind, make(load(kind, record.data)))
+        if call.options.dry_run or new == in_order(kind, old):
+            return new
+        return self._commit(kind, key, new, expected=record.revision)
+
+    async def ask(self, call: Call, operation: str, obj: Json) -> None:
+        """Ask admission about what is stored nowhere."""
+        if self._admission is not None:
+            await self._admission.mutate(call, operation, obj, None)
+            await self._admission.validate(call, operation, obj, None)
+
     # Delete
 
-    async def delete(self, call: Call, options: DeleteOptions) -> Written:
-        """Delete an object, or begin to: it stays as long as something holds it."""
+    async def delete(self, call: Call, options: DeleteOptions, *, asking: bool = True) -> Written:
+        """Delete an object, or begin to: it stays as long as something holds it. Admission is asked, where `asking`."""
         target = call.target
         for _ in range(_MOST_TRIES):
             record = self._store.get(target.kind.bucket, target.key)
             if record is None:
                 raise statuses.not_found(target.kind.plural, target.kind.group, target.name)
             try:
-                return await self._delete(call, record, options)
+                return await self._delete(call, record, options, asking=asking)
             except Occupied:
                 continue
         raise statuses.conflict(target.kind.plural, target.kind.group, target.name, MODIFIED)
 
-    async def _delete(self, call: Call, record: Record, options: DeleteOptions) -> Written:
-        kind, name = call.target.kind, call.target.name
+    async def _delete(self, call: Call, record: Record, options: DeleteOptions, *, asking: bool) -> Written:
+        kind = call.target.kind
         old = load(kind, record.data)
-        self._check_preconditions(kind, name, old, options)
-        if self._admission is not None:
+        self.check_preconditions(call, old, options)
+        if asking and self._admission is not None:
             await self._admission.validate(call, "DELETE", None, old)
         new, marked = self._marked(kind, old, options)
         if new is None:
@@ -303,7 +321,9 @@ class Writer:
         spec = cast("Json", new.get("spec") or {})
         return bool(made.get("finalizers") or made.get("deletionGracePeriodSeconds") or spec.get("finalizers"))
 
-    def _check_preconditions(self, kind: Kind, name: str, old: Json, options: DeleteOptions) -> None:
+    def check_preconditions(self, call: Call, old: Json, options: DeleteOptions) -> None:
+        """Refuse where an object is not the one that is to be deleted, or not in that version."""
+        kind, name = call.target.kind, call.target.name
         uid, version = old["metadata"]["uid"], old["metadata"]["resourceVersion"]
         if options.uid is not None and options.uid != uid:
             why = (

@@ -25,6 +25,7 @@ from trimtab.apiserver.messages import CREDENTIAL, Answer, Request, Response, So
 
 Handle: TypeAlias = Callable[[Request], Awaitable[Answer]]
 
+_NO_CONTENT: Final = 204
 _COMPRESSED_FROM: Final = 128 << 10
 _REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -267,7 +268,8 @@ class Connection(asyncio.Protocol):
             extra = "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
         if not keeps:
             extra += "Connection: close\r\n"
-        head = f"{_head(answer)}{extra}Content-Length: {len(body)}\r\n\r\n".encode("latin-1", "replace")
+        length = f"Content-Length: {len(body)}\r\n" if answer.status != _NO_CONTENT else ""
+        head = f"{_head(answer)}{extra}{length}\r\n".encode("latin-1", "replace")
         assert self._transport is not None
         self._transport.write(head if request.method == "HEAD" else head + body)
 

@@ -11,11 +11,12 @@ import pytest
 
 from trimtab.client import Client, MergePatch, load_config
 from trimtab.controller import App, Options
-from trimtab.controllers import curl_me_that, pod_locator, pod_restarter
+from trimtab.controllers import curl_me_that, pod_locator, pod_restarter, replicaset
 from trimtab.controllers.curl_me_that.pairs import ANNOTATIONS
-from trimtab.kube.core.v1 import ConfigMap, Container, Pod, PodSpec
+from trimtab.kube.apps.v1 import ReplicaSet, ReplicaSetSpec
+from trimtab.kube.core.v1 import ConfigMap, Container, Pod, PodSpec, PodTemplateSpec
 from trimtab.kube.events.v1 import Event
-from trimtab.kube.meta.v1 import ObjectMeta
+from trimtab.kube.meta.v1 import LabelSelector, ObjectMeta
 from trimtab.kube.rbac.v1 import PolicyRule, Role, RoleBinding, RoleRef, Subject
 from trimtab.manager import Manager
 from trimtab.testing.control_plane import ControlPlane
@@ -35,6 +36,15 @@ ROLES: dict[str, tuple[App, list[PolicyRule]]] = {
         [CONFIG_MAPS, core("pods", "list"), core("pods/eviction", "create"), EVENTS],
     ),
     "pod-locator": (pod_locator.app, [core("pods", "get", "list", "watch")]),
+    "replicaset": (
+        replicaset.app,
+        [
+            PolicyRule(api_groups=["apps"], resources=["replicasets"], verbs=["get", "list", "watch"]),
+            PolicyRule(api_groups=["apps"], resources=["replicasets/status"], verbs=["patch"]),
+            core("pods", "get", "list", "watch", "create", "patch", "delete"),
+            EVENTS,
+        ],
+    ),
 }
 
 
@@ -85,12 +95,33 @@ async def locate(client: Client, options: Options) -> None:
     await settles(is_located)
 
 
+async def replicate(client: Client, _: Options) -> None:
+    await client.create(pod("orphan"))
+    labels = {"app": "frontend"}
+    template = PodTemplateSpec(metadata=ObjectMeta(labels=labels), spec=pod("web").spec)
+    spec = ReplicaSetSpec(replicas=3, selector=LabelSelector(match_labels=labels), template=template)
+    await client.create(ReplicaSet(metadata=ObjectMeta(name="web"), spec=spec))
+    await settles(lambda: there(client, 3))
+    assert (await client.get(Pod, "orphan")).metadata.owner_references
+    await client.patch(Pod, "orphan", MergePatch({"metadata": {"labels": {"app": "mine"}}}))
+    await settles(lambda: there(client, 4))
+    assert not (await client.get(Pod, "orphan")).metadata.owner_references
+    await client.scale(ReplicaSet, "web", 0)
+    await settles(lambda: there(client, 1))
+
+
+async def there(client: Client, pods: int) -> bool:
+    status = (await client.get(ReplicaSet, "web")).status
+    return len(await client.list(Pod)) == pods and status.replicas == min(pods, 3) * (pods > 1)
+
+
 async def told(client: Client, reason: str) -> bool:
     return bool(await client.list(Event, namespace=client.namespace, fields={"reason": reason}))
 
 
 @pytest.mark.parametrize(
-    ("name", "work"), [("curl-me-that", curl), ("pod-restarter", restart), ("pod-locator", locate)]
+    ("name", "work"),
+    [("curl-me-that", curl), ("pod-restarter", restart), ("pod-locator", locate), ("replicaset", replicate)],
 )
 async def test_what_the_tutorial_names_is_enough(
     name: str,

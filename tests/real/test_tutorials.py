@@ -9,8 +9,9 @@ from trimtab.testing.control_plane import ControlPlane
 from .tutorials import Tutorial, shows
 
 
-def test_curl_me_that(control_plane: ControlPlane, real_namespace: str, tmp_path: Path) -> None:
-    Tutorial("curl-me-that", tmp_path, control_plane.kubeconfig_dict(), real_namespace).run()
+@pytest.mark.parametrize("name", ["curl-me-that", "replicaset"])
+def test_without_pods(name: str, control_plane: ControlPlane, real_namespace: str, tmp_path: Path) -> None:
+    Tutorial(name, tmp_path, control_plane.kubeconfig_dict(), real_namespace).run()
 
 
 @pytest.mark.parametrize("name", ["pod-restarter", "pod-locator"])

@@ -11,7 +11,7 @@ from trimtab.cache.entry import Cached
 from trimtab.cache.store import Change, Store
 from trimtab.kube.wire import K
 
-_MOST: Final = 1000  # writes that are ahead of the watch; of more, the oldest are forgotten
+_MOST: Final = 10_000  # writes that are ahead of the watch; of more, the oldest are forgotten
 _SECONDS: Final = 120.0  # after which a deletion is forgotten whose object the watch never showed
 
 

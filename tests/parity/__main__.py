@@ -34,14 +34,15 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=5, help="scripts at once on each server")
     given = parser.parse_args()
 
+    version = binaries.wanted_version(None)
+    minor = ".".join(version.split(".")[:2])
+    every = areas(minor)
     wanted = {
         area: [s for s in scripts if not given.show or given.show in f"{area}/{s.name}"]
-        for area, scripts in areas().items()
+        for area, scripts in every.items()
         if not given.area or area in given.area
     }
     wanted = {area: scripts for area, scripts in wanted.items() if scripts}
-    version = binaries.wanted_version(None)
-    minor = ".".join(version.split(".")[:2])
     started = time.monotonic()
     recording, listed = Recording(minor), baseline.read(minor)
     verdicts = _play(wanted, recording, version, given.workers, by_record=given.recorded)
@@ -59,6 +60,7 @@ def main() -> int:
         print(hidden(verdicts))
     if given.record:
         _record(recording, verdicts)
+        recording.write({f"{area}/{script.name}" for area, scripts in every.items() for script in scripts})
     wrong = doubts(verdicts)
     if given.accept:
         baseline.write(minor, verdicts, listed, whole=not given.area)
@@ -103,7 +105,6 @@ def _record(recording: Recording, verdicts: list[Verdict]) -> None:
             known = set(masked(before))
             new = [place for place in masked(recording.answers(verdict.key, verdict.script)) if place not in known]
             print("".join(f"VARIES: {verdict.key}: {place}\n" for place in new), end="")
-    recording.write({f"{area}/{script.name}" for area, scripts in areas().items() for script in scripts})
 
 
 if __name__ == "__main__":

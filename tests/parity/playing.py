@@ -48,12 +48,14 @@ class Step:
 class Script:
     """Requests one after the other, in one area of what a server does.
 
-    One that is `alone` reads what other scripts change, so nothing else is played beside it.
+    One that is `alone` reads what other scripts change, so nothing else is played beside it. Minors before `since` do
+    not stand it.
     """
 
     name: str
     steps: list[Step]
     alone: bool = False
+    since: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ name, and what is laid over it. `@` adds a header by a short name, or as @Name=v
 @until=TEXT repeats until the answer contains that, @live goes on during what follows, @raw sends the body as it is.
 `with V: one | two` after the title makes a script for each, in which %V stands for the value; several names have
 their values parted by `;`. `let V = value`, before the first script, holds for the whole file. `#` begins a remark;
-`!alone` after the title lets nothing be played beside the script.
+`!alone` after the title lets nothing be played beside the script, `!since=1.36` leaves it out on older servers.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tests.parity.scripts.making import PATHS, TEMPLATES
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "KUBECTL", "HOOKS")
 _MARK = re.compile(r"\s@(\w[\w-]*)(?:=(\"[^\"]*\"|\S*))?\s*\Z")
+_TITLE_MARK = re.compile(r"\s!(alone|since)=?(\S*)")
 _GO = "application/json;as={};v=v1;g=meta.k8s.io"
 _MARKS = {
     "merge": ("Content-Type", "application/merge-patch+json"),
@@ -49,11 +50,12 @@ def read(path: Path) -> list[Script]:
         title, _, rest = block.partition("\n")
         lines = _lines(rest)
         names, rows = _table(lines)
+        marks = dict(_TITLE_MARK.findall(title))
         for row in rows:
             values = {**always, **dict(zip(names, row, strict=True))}
-            name = _put(title.removesuffix("!alone").strip(), values)
+            name = _put(_TITLE_MARK.sub("", title).strip(), values)
             steps = [step(_put(line, values)) for line in lines]
-            scripts.append(Script(name, steps, alone=title.endswith("!alone")))
+            scripts.append(Script(name, steps, alone="alone" in marks, since=marks.get("since", "")))
     return scripts
 
 

@@ -17,8 +17,8 @@ _MODULES: dict[str, list[Script]] = {
 }
 
 
-def areas() -> dict[str, list[Script]]:
-    """All scripts. No two of an area have one name."""
+def areas(minor: str) -> dict[str, list[Script]]:
+    """All scripts for a minor of Kubernetes. No two of an area have one name."""
     found = {area: list(scripts) for area, scripts in _MODULES.items()}
     for path in sorted(Path(__file__).parent.glob("*.txt")):
         found.setdefault(path.stem, []).extend(read(path))
@@ -27,4 +27,9 @@ def areas() -> dict[str, list[Script]]:
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise ValueError(f"{area} has two scripts with one name: {', '.join(sorted(twice))}")
+        found[area] = [script for script in scripts if _number(script.since) <= _number(minor)]
     return found
+
+
+def _number(minor: str) -> tuple[int, ...]:
+    return tuple(map(int, minor.split("."))) if minor else ()

@@ -14,7 +14,7 @@ from tests.parity.sending import Peer
 
 from trimtab.testing.control_plane import ControlPlane
 
-REAL_PATIENCE = 10.0
+REAL_PATIENCE = 30.0
 OUR_PATIENCE = 1.5
 """Seconds that are waited for something to take effect. Ours is at once, or not at all."""
 

@@ -4,12 +4,13 @@ said there, and version 2 in one document."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias, cast
 from urllib.parse import unquote
 
 import msgspec
 
+from trimtab.apiserver import openapiwire
 from trimtab.apiserver.catalogue import Catalogue, Kind
 from trimtab.apiserver.facts import Facts, kubernetes
 from trimtab.apiserver.facts.reader import references
@@ -61,13 +62,18 @@ class Documents:
 
     def version_2(self, request: Request) -> Response:
         """`/openapi/v2`."""
+        if any(asked in request.header("accept") for asked in openapiwire.ASKED_FOR):
+            return self._in_version_2(request, openapiwire.MEDIA_TYPE, openapiwire.encode_openapi)
         if not _accepts_json(request):
             return Response(406, content_type="", headers=(_VARY,))
+        return self._in_version_2(request, JSON, msgspec.json.encode)
+
+    def _in_version_2(self, request: Request, media: str, encode: Callable[[Json], bytes]) -> Response:
         self._refresh()
-        found = self._made.get("v2")
+        found = self._made.get(media)
         if found is None:
-            found = self._made["v2"] = msgspec.json.encode(self._version_2())
-        return _tagged(request, Response(200, found, headers=(_VARY,)), _digest(found))
+            found = self._made[media] = encode(self._version_2())
+        return _tagged(request, Response(200, found, media, (_VARY,)), _digest(found))
 
     def _document(self, path: str) -> bytes:
         self._refresh()
@@ -118,7 +124,7 @@ class Documents:
         paths: Json = {}
         for path in self._group_versions():
             document = self._version_3(path)
-            definitions |= _as_version_2(document["components"]["schemas"])
+            definitions |= {name: _as_version_2(each) for name, each in document["components"]["schemas"].items()}
             for where, operations in document["paths"].items():
                 paths[where] = {name: _without_bodies(operation) for name, operation in operations.items()}
         info = {"title": "Kubernetes", "version": self._facts.version["gitVersion"]}
@@ -202,7 +208,9 @@ def _as_version_2(schema: Any) -> Any:
         return schema
     made: Json = {}
     for key, value in cast("Json", schema).items():
-        if key == "$ref":
+        if key == "properties":  # whose keys are names, though they may look like words of a schema
+            made[key] = {name: _as_version_2(each) for name, each in cast("Json", value).items()}
+        elif key == "$ref":
             made[key] = value.replace("#/components/schemas/", "#/definitions/")
         elif key == "allOf" and len(value) == 1:
             made |= _as_version_2(value[0])

@@ -21,6 +21,9 @@ from trimtab.kube.dynamic import Dynamic
 from trimtab.kube.objects import Object
 from trimtab.kube.wire import K
 from trimtab.local.loops import load_loops
+from trimtab.local.nodes.kubelet import add_nodes
+from trimtab.local.nodes.kubelet import app as kubelet
+from trimtab.local.nodes.logs import Logs
 from trimtab.local.transport import LocalTransport
 from trimtab.local.waiting import SECONDS, until, until_all, until_gone
 from trimtab.manager import Manager, Part, Phase
@@ -36,16 +39,17 @@ def _wall() -> datetime:
 class Cluster:
     """A cluster in this process: `async with Cluster(nodes=3) as cluster`, and its loops are at work.
 
-    `apps` run in it beside the loops; `loops` says which of those there are (all, unless given), by their names in
-    `LOOPS`. With `data_dir` the objects are kept there. `clock` is what loops wait by, `now` what time it is in it.
-    Nothing listens: `cluster.server` can be served over HTTPS, and `cluster.transport()` is the way in for our own
-    client.
+    `apps` run in it beside the loops; there are `nodes` simulated nodes (none: Pods stay pending); `loops` says which
+    of those there are (all, unless given), by their names in `LOOPS`. With `data_dir` the objects are kept there.
+    `clock` is what loops wait by, `now` what time it is in it. Nothing listens: `cluster.server` can be served over
+    HTTPS, and `cluster.transport()` is the way in for our own client.
     """
 
     def __init__(
         self,
         apps: Iterable[App] = (),
         *,
+        nodes: int = 1,
         loops: Iterable[str] | None = None,
         data_dir: Path | None = None,
         options: Mapping[Option[Any], Any] | None = None,
@@ -56,8 +60,14 @@ class Cluster:
         self.server = Server(store, surroundings=Surroundings(now=now))
         self.client = Client(self.transport())
         """May do everything."""
+        self.logs = Logs(now=now)
+        """What the containers have said."""
         self._apps = [*load_loops(loops), *apps]
-        self._options = options or {}
+        self._nodes = nodes
+        self._options = Options(options)
+        self._options.put(Logs, self.logs)
+        if nodes:
+            self._apps += [kubelet]
         self._clock = clock
         self._now = now
         self._stopping = asyncio.Event()
@@ -70,11 +80,12 @@ class Cluster:
     async def __aenter__(self) -> Self:
         if self._running is not None:
             raise TrimtabError("this cluster ran already: make another one")
+        await add_nodes(self.client, self._nodes)
         manager = Manager(
             self._apps,
             self.transport(),
             listen=False,
-            options=Options(self._options),
+            options=self._options,
             grace=_STOP_SECONDS,
             clock=self._clock,
             now=self._now,

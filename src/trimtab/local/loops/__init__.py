@@ -15,6 +15,7 @@ from trimtab.errors import TrimtabError
 
 LOOPS: Final = {
     "namespace-controller": "trimtab.local.loops.namespaces",
+    "node-lifecycle-controller": "trimtab.local.loops.node_lifecycle",
     "root-ca-certificate-publisher-controller": "trimtab.local.loops.root_ca",
     "serviceaccount-controller": "trimtab.local.loops.service_accounts",
 }

@@ -63,7 +63,7 @@ async def test_reviews_are_answered_and_never_stored() -> None:
     assert (await ask("POST", access, asked))["status"] == {"allowed": True}
     assert (await ask("POST", access, {"spec": {}}))["code"] == 422
     binding = {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
-    assert (await ask("POST", "/api/v1/namespaces/default/bindings", binding))["code"] == 405
+    assert (await ask("POST", "/api/v1/namespaces/default/bindings", binding))["code"] == 404
     assert server.store.revision == revision
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 from trimtab.apiserver import reading, statuses
 from trimtab.apiserver.calls import Call
 from trimtab.apiserver.catalogue import Kind
-from trimtab.apiserver.conforming import Mistyped, hold
+from trimtab.apiserver.conforming import Mistyped, conform, hold
 from trimtab.apiserver.facts import Facts
 from trimtab.apiserver.messages import JSON, PROTOBUF, Request
 from trimtab.apiserver.protobuf.decoding import read_protobuf
@@ -93,7 +93,13 @@ def delete_body(request: Request, facts: Facts) -> Json:
     kind, version = body.pop("kind", "DeleteOptions"), body.pop("apiVersion", "v1")
     if kind != "DeleteOptions":
         raise statuses.bad_request(f'no kind "{kind}" is registered for version "{version}" {_SCHEME}')
-    return body
+    schema = facts.schema("", "v1", "DeleteOptions")
+    if schema is None:
+        return body
+    try:
+        return conform(schema, body, fill=False)[0]
+    except Mistyped as error:
+        raise statuses.bad_request(str(error)) from error
 
 
 def not_handled(kind: Kind, why: str) -> statuses.Refused:

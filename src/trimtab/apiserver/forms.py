@@ -75,7 +75,8 @@ class Shown:
             case "PartialObjectMetadataList":
                 kind = f'{{"kind":"PartialObjectMetadataList","apiVersion":"{self._version}","metadata":'.encode()
                 items = b",".join([self._partial(each) for each in data])
-                return b"".join((kind, about, b',"items":[', items, b"]}"))
+                shown = b"[" + items + b"]" if data else b"null"
+                return b"".join((kind, about, b',"items":', shown, b"}"))
             case "Table":
                 return self._table(data, metadata, now)
             case shape:

@@ -83,11 +83,12 @@ def without_repeated_owners(metadata: Json, warnings: list[str], *, late: bool) 
 
 def keep_identity(new: Json, old: Json) -> None:
     """What a writer may leave out of an object that is there: it is what it was."""
-    for name in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
+    for name in ("uid", "deletionGracePeriodSeconds"):
         if name in old and not new.get(name):
             new[name] = old[name]
-    if "creationTimestamp" in old:
-        new["creationTimestamp"] = old["creationTimestamp"]
+    for name in ("creationTimestamp", "deletionTimestamp"):
+        if name in old:
+            new[name] = old[name]
     if "generation" in old:
         new["generation"] = old["generation"]
     else:

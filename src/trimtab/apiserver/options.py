@@ -133,7 +133,9 @@ def delete_options(query: Query, body: Mapping[str, Any]) -> DeleteOptions:
     else:
         orphan = flag(query, "orphanDependents") if "orphanDependents" in query else None
         policy = first(query, "propagationPolicy") or None
-        given = _Given(list(query.get("dryRun", ())), number(query, "gracePeriodSeconds"), policy, orphan)
+        uid, version = first(query, "uid") or None, first(query, "resourceVersion") or None
+        asked = _Preconditions(uid, version) if uid or version else None
+        given = _Given(list(query.get("dryRun", ())), number(query, "gracePeriodSeconds"), policy, orphan, asked)
     policy, orphan = given.propagation_policy, given.orphan_dependents
     found: list[Cause] = []
     if policy is not None and orphan is not None:

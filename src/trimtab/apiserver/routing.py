@@ -29,7 +29,11 @@ class Target:
     @property
     def key(self) -> str:
         """Where the object is stored."""
-        return f"{self.namespace}/{self.name}" if self.kind.namespaced else self.name
+        return self.key_of(self.name)
+
+    def key_of(self, name: str) -> str:
+        """Where an object of this name is stored."""
+        return f"{self.namespace}/{name}" if self.kind.namespaced else name
 
     @property
     def prefix(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, TypeAlias, cast
 
-from trimtab.apiserver import names
+from trimtab.apiserver import causes, names
 from trimtab.apiserver.access.checks import check_binding, check_binding_change, check_role, fill_binding
 from trimtab.apiserver.admission import hookchecks, policychecks
 from trimtab.apiserver.admission.matching import EXEMPT
@@ -248,16 +248,34 @@ class _Services(Strategy):
 class _Namespaces(Strategy):
     def prepare_create(self, obj: Json) -> None:
         super().prepare_create(obj)
-        obj["spec"] = {**(obj.get("spec") or {}), "finalizers": ["kubernetes"]}
+        metadata, spec = obj["metadata"], cast("Json", obj.get("spec") or {})
+        metadata.pop("namespace", None)
+        given = cast("list[str]", spec.get("finalizers") or [])
+        obj["spec"] = {**spec, "finalizers": given if "kubernetes" in given else [*given, "kubernetes"]}
+        self.fill(obj)  # again, for the name may be a new one
 
     def prepare_update(self, new: Json, old: Json) -> None:
         super().prepare_update(new, old)
         new["spec"] = old.get("spec", {})
 
+    def prepare_part(self, part: str, new: Json, old: Json) -> None:
+        spec = new.get("spec", {})
+        super().prepare_part(part, new, old)
+        if part == "finalize":
+            new["spec"], new["status"] = spec, old.get("status", {})
+
+    def check_part(self, part: str, new: Json, old: Json) -> list[Cause]:  # noqa: ARG002 - for Pods
+        going, phase = new["metadata"].get("deletionTimestamp"), cast("Json", new.get("status") or {}).get("phase", "")
+        wanted, is_so = ("Terminating", "not empty") if going else ("Active", "empty")
+        if part != "status" or phase == wanted:
+            return []
+        why = f"may only be '{wanted}' if `deletionTimestamp` is {is_so}"
+        return [causes.invalid("status.Phase", phase, why)]
+
     def fill(self, obj: Json) -> None:
         metadata = obj["metadata"]
-        metadata.pop("namespace", None)
-        metadata["labels"] = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata.get("name", "")}
+        if metadata.get("name"):
+            metadata["labels"] = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
 
 
 class _Pods(Strategy):

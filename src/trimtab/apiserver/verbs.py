@@ -94,6 +94,8 @@ class Verbs:
         kind = target.kind
         strategy = strategy_for(kind)
         strategy.fill(obj)
+        call = Call(target, User("system:apiserver"), manager="kube-apiserver")
+        obj["metadata"]["managedFields"] = fields_after(call, None, obj, self._around.now())
         strategy.prepare_create(obj)
         obj["metadata"] |= {"uid": self._around.uid(), "creationTimestamp": self._around.stamp()}
         self._store.commit(kind.bucket, target.key, encode(kind, obj, self._store.revision + 1), expected=0)

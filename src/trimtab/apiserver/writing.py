@@ -69,39 +69,10 @@ class Writer:
 
     async def create(self, call: Call, obj: Json) -> Json:
         """Create an object, under a name that is made where it asks for one."""
-        made = obj["metadata"]
-        if made.get("name") or not made.get("generateName"):
-            return await self._create(call, obj)
-        for _ in range(_NAMES_TRIED - 1):
-            try:
-                return await self._create(call, {**obj, "metadata": {**made, "name": self._generate(made)}})
-            except Refused as refused:
-                if refused.reason != "AlreadyExists":
-                    raise
-        return await self._create(call, {**obj, "metadata": {**made, "name": self._generate(made)}})
-
-    def _generate(self, made: Json) -> str:
-        return made["generateName"][:_LONGEST_STEM] + self._around.suffix()
-
-    async def _create(self, call: Call, obj: Json) -> Json:
-        kind = call.target.kind
-        made = obj["metadata"]
-        if call.target.verb == "create" and made.get("resourceVersion") not in (None, "", "0"):
-            raise statuses.bad_request("resourceVersion should not be set on objects to be created")
-        for name in _SYSTEMS:
-            made.pop(name, None)
-        if call.target.verb != "patch":
-            metadata.without_repeated_owners(made, call.warnings, late=False)
-        strategy = self.strategy(kind)
-        strategy.fill(obj)
-        self._note_fields(call, None, obj)  # what others add from here on is nobody's
-        if self._admission is not None:
-            obj = cast("Json", await self._admission.mutate(call, "CREATE", obj, None))
-            made = obj["metadata"]
-            strategy.fill(obj)
-        metadata.without_repeated_owners(made, call.warnings, late=True)
-        for name in (*_SYSTEMS, "resourceVersion"):
-            made.pop(name, None)
+        obj = await self._admitted(call, obj)
+        kind, strategy, made = call.target.kind, self.strategy(call.target.kind), obj["metadata"]
+        if not made.get("name") and made.get("generateName"):
+            made["name"] = self._free_name(call, made["generateName"])
         made["uid"] = self._around.uid()
         made["creationTimestamp"] = self._around.stamp()
         if call.target.namespace:
@@ -119,13 +90,43 @@ class Writer:
             await self._admission.validate(call, "CREATE", obj, None)
         return self._commit_new(call, obj)
 
+    async def _admitted(self, call: Call, obj: Json) -> Json:
+        """A new object as its writer and all who have a say in it want it."""
+        made = obj["metadata"]
+        if call.target.verb == "create" and made.get("resourceVersion") not in (None, "", "0"):
+            raise statuses.bad_request("resourceVersion should not be set on objects to be created")
+        for name in _SYSTEMS:
+            made.pop(name, None)
+        if call.target.verb != "patch":
+            metadata.without_repeated_owners(made, call.warnings, late=False)
+        strategy = self.strategy(call.target.kind)
+        strategy.fill(obj)
+        self._note_fields(call, None, obj)  # what others add from here on is nobody's
+        if self._admission is not None:
+            obj = cast("Json", await self._admission.mutate(call, "CREATE", obj, None))
+            made = obj["metadata"]
+            strategy.fill(obj)
+        metadata.without_repeated_owners(made, call.warnings, late=True)
+        for name in (*_SYSTEMS, "resourceVersion"):
+            made.pop(name, None)
+        return obj
+
+    def _free_name(self, call: Call, prefix: str) -> str:
+        """A name that nothing has, if chance finds one."""
+        name = ""
+        for _ in range(_NAMES_TRIED):
+            name = prefix[:_LONGEST_STEM] + self._around.suffix()
+            if self._store.get(call.target.kind.bucket, call.target.key_of(name)) is None:
+                break
+        return name
+
     def _allot(self, kind: Kind, strategy: Strategy, obj: Json) -> list[causes.Cause]:
         others = (load(kind, record.data) for record in self._store.scan(kind.bucket))
         return strategy.allot(obj, others, self._around.dice.getrandbits(32))
 
     def _commit_new(self, call: Call, obj: Json) -> Json:
         kind, name = call.target.kind, obj["metadata"]["name"]
-        key = f"{call.target.namespace}/{name}" if kind.namespaced else name
+        key = call.target.key_of(name)
         there = self._store.get(kind.bucket, key)
         if there is not None:
             raise self._exists(kind, name, load(kind, there.data), generated="generateName" in obj["metadata"])
@@ -203,10 +204,6 @@ class Writer:
         subresource = call.target.subresource
         if subresource is None or subresource.name == "scale":
             strategy.prepare_update(new, old)
-        elif subresource.name == "finalize":
-            spec = new.get("spec", {})
-            strategy.prepare_update(new, old)
-            new["spec"] = spec
         else:
             strategy.prepare_part(subresource.name, new, old)
 

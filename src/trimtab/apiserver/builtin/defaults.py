@@ -66,6 +66,10 @@ def _pod_spec(spec: Json) -> None:
         for each in spec.get(field) or ():
             if not each.get("imagePullPolicy"):
                 each["imagePullPolicy"] = pull_policy(each.get("image", ""))
+            if field == "ephemeralContainers":  # no fact tells of them: nothing can be made that has any
+                each.setdefault("terminationMessagePath", "/dev/termination-log")
+                each.setdefault("terminationMessagePolicy", "File")
+                each.setdefault("resources", {})
             for variable in each.get("env") or ():
                 _references(variable.get("valueFrom") or {})
     for volume in spec.get("volumes") or ():
@@ -99,6 +103,16 @@ def _pods(obj: Json) -> None:
             _request_limits(each)
             for port in each.get("ports") or () if spec.get("hostNetwork") else ():
                 port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
+    _pod_addresses(cast("Json", obj.get("status") or {}))
+
+
+def _pod_addresses(status: Json) -> None:
+    """The first address stands there twice: since Pods have several, and from the times when they had one."""
+    one, several = status.get("podIP"), status.get("podIPs")
+    if one and not several:
+        status["podIPs"] = [{"ip": one}]
+    elif several and not one and several[0].get("ip"):
+        status["podIP"] = several[0]["ip"]
 
 
 def _request_limits(container: Json) -> None:

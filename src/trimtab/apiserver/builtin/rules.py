@@ -77,7 +77,7 @@ _RULES: Final[dict[str, Rules]] = {
     "statefulsets.apps": Rules(workloads.check_stateful_set, workloads.check_stateful_change, _STATEFUL_SET),
     "jobs.batch": Rules(jobs.check_job, jobs.check_job_change, jobs.check_job_status),
     "cronjobs.batch": Rules(jobs.check_cron_job),
-    "services": Rules(services.check_service, services.check_service_change),
+    "services": Rules(services.check_service, services.check_service_change, services.check_service_status),
 }
 _NONE: Final = Rules()
 

@@ -213,6 +213,15 @@ def prepare_service(new: Json, old: Json | None) -> None:
         spec["clusterIPs"] = [spec["clusterIP"]]
 
 
+def check_service_status(new: Json, _: Json) -> list[Cause]:
+    """What is wrong with a status: who is let in from outside can tell of it, and nobody else."""
+    balancer = cast("Json", cast("Json", new.get("status") or {}).get("loadBalancer") or {})
+    kind = cast("Json", new.get("spec") or {}).get("type")
+    if not balancer.get("ingress") or kind == "LoadBalancer":
+        return []
+    return [causes.forbidden("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'")]
+
+
 def allot(new: Json, others: Iterable[Json], start: int) -> list[Cause]:
     """Give a Service that makes sense the address and the ports that it wants, and that no other has.
 

@@ -14,8 +14,10 @@ from trimtab.controller import App
 from trimtab.errors import TrimtabError
 
 LOOPS: Final = {
+    "deployment-controller": "trimtab.local.loops.deployment",
     "namespace-controller": "trimtab.local.loops.namespaces",
     "node-lifecycle-controller": "trimtab.local.loops.node_lifecycle",
+    "replicaset-controller": "trimtab.controllers.replicaset",
     "root-ca-certificate-publisher-controller": "trimtab.local.loops.root_ca",
     "serviceaccount-controller": "trimtab.local.loops.service_accounts",
 }

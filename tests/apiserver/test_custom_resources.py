@@ -150,7 +150,7 @@ def with_version(name: str, **changes: Any) -> Json:
     return {**DEFINITION, "spec": {**DEFINITION["spec"], "versions": [{**first, "storage": False}, second]}}
 
 
-async def test_an_object_is_there_in_each_version_with_the_defaults_of_now(ask: Asking) -> None:
+async def test_an_object_is_there_in_each_version_with_the_defaults_of_that_in_which_it_is_stored(ask: Asking) -> None:
     await ask("POST", WINGS, wing(span=2))
     definition = f"{DEFINITIONS}/wings.mythology.trimtab.dev"
     patch = {"spec": {"versions": with_version("v2")["spec"]["versions"]}}
@@ -158,10 +158,16 @@ async def test_an_object_is_there_in_each_version_with_the_defaults_of_now(ask: 
     assert (changed["code"], changed["status"]["storedVersions"]) == (200, ["v1", "v2"])
     second = WINGS.replace("/v1/", "/v2/")
     shown = await ask("GET", f"{second}/a")
-    assert (shown["apiVersion"], shown["note"]) == ("mythology.trimtab.dev/v2", "none")
+    assert (shown["apiVersion"], shown["spec"]["color"]) == ("mythology.trimtab.dev/v2", "white")
+    assert "note" not in shown
+    later = wing("b", span=2) | {"apiVersion": "mythology.trimtab.dev/v2"}
+    assert (await ask("POST", second, later))["note"] == "none"
     listed = await ask("GET", second)
-    assert [(each["apiVersion"], each["note"]) for each in listed["items"]] == [(shown["apiVersion"], "none")]
-    assert "note" not in await ask("GET", f"{WINGS}/a")
+    assert [(each["apiVersion"], each.get("note")) for each in listed["items"]] == [
+        (shown["apiVersion"], None),
+        (shown["apiVersion"], "none"),
+    ]
+    assert "note" not in await ask("GET", f"{WINGS}/b")
     group = await ask("GET", "/apis/mythology.trimtab.dev")
     assert group["preferredVersion"]["version"] == "v2"
     merge = {"content_type": "application/merge-patch+json"}

@@ -22,6 +22,8 @@ class Call:
     manager: str = ""  # under whose name fields are written that say of no other
     warnings: list[str] = field(default_factory=list[str])
     applies: bool = False  # what is written has its managedFields already
+    known: dict[tuple[str, bytes], Json] = field(default_factory=dict[tuple[str, bytes], Json])
+    """By API version and object (as JSON), what a webhook made of it that converts."""
     deletion: DeleteOptions | None = None  # how to delete
     collective: bool = False  # a collection is deleted, and this is one of it
 

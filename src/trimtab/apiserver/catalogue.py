@@ -48,6 +48,8 @@ class Kind:
     custom: Version | None = None  # of a custom one
     definition: Definition | None = None
     since: int = 0  # the revision of the definition: what was stored before may lack defaults
+    schemas: Mapping[str, Schema] = field(default_factory=dict[str, Schema])  # of all versions of a custom one
+    terminating: bool = False  # the definition is about to go: nothing new may come
     complete: Default | None = None  # what fills in what was left out, of a built-in kind
     header: bytes = b""  # how the JSON of each object begins
 
@@ -72,6 +74,11 @@ class Kind:
     def builtin(self) -> bool:
         """Whether it is a kind of Kubernetes itself."""
         return self.facts is not None
+
+    @property
+    def shown_verbs(self) -> tuple[str, ...]:
+        """What may be done, as discovery tells it."""
+        return ("delete", "deletecollection", "get", "list", "watch") if self.terminating else self.verbs
 
     def __str__(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural

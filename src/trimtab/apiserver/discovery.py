@@ -49,7 +49,7 @@ def _resource(kind: Kind) -> Json:
         "singularName": kind.singular,
         "namespaced": kind.namespaced,
         "kind": kind.kind,
-        "verbs": list(kind.verbs),
+        "verbs": list(kind.shown_verbs),
     }
     if kind.short_names:
         made["shortNames"] = list(kind.short_names)
@@ -91,7 +91,7 @@ def _whole_kind(kind: Kind) -> Json:
         "responseKind": _response_kind(kind, kind),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
-        "verbs": list(kind.verbs),
+        "verbs": list(kind.shown_verbs),
     }
     if kind.short_names:
         made["shortNames"] = list(kind.short_names)

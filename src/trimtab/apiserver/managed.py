@@ -8,8 +8,10 @@ from typing import Any, TypeAlias
 
 from trimtab.apiserver.calls import Call
 from trimtab.apiserver.catalogue import Kind
-from trimtab.apiserver.patching import apply, record_update, resets_of, to_parent, to_scale
+from trimtab.apiserver.facts import Schema
+from trimtab.apiserver.patching import Versions, apply, record_update, resets_of, to_parent, to_scale
 from trimtab.apiserver.scaling import places_of, scale_of, with_scale
+from trimtab.apiserver.versions import in_version
 
 Json: TypeAlias = dict[str, Any]
 
@@ -28,6 +30,7 @@ def fields_after(call: Call, before: Json | None, after: Json, now: datetime) ->
         api_version=kind.api_version,
         now=now,
         resets=resets_of(kind.group, kind.api_version, kind.kind, sub, has_status="status" in kind.subresources),
+        versions=_versions(call),
     )
 
 
@@ -45,6 +48,7 @@ def applied_to(call: Call, live: Json | None, applied: Json, now: datetime) -> J
         api_version=kind.api_version,
         now=now,
         resets=resets_of(kind.group, kind.api_version, kind.kind, sub, has_status="status" in kind.subresources),
+        versions=_versions(call),
     )
 
 
@@ -61,6 +65,17 @@ def scaled(call: Call, kind: Kind, live: Json, change: Callable[[Json], Json], n
     owners = scale["metadata"].get("managedFields")
     made["metadata"]["managedFields"] = to_parent(entries, owners, api_version=kind.api_version, places=places)
     return made
+
+
+def _versions(call: Call) -> Versions:
+    """What shows an object in another version, in which somebody owns fields."""
+    kind = call.target.kind
+
+    def shown(obj: Json, api_version: str) -> tuple[Json, Schema] | None:
+        found = in_version(kind, call.known, obj, api_version)
+        return None if found is None else (found, kind.schemas[api_version])
+
+    return shown
 
 
 def _subresource(call: Call) -> str:

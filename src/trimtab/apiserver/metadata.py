@@ -31,8 +31,8 @@ def check(metadata: Json, name_rule: Callable[[str], list[str]], *, namespaced: 
         found.append(causes.forbidden("metadata.namespace", "not allowed on this type"))
     if (generation := metadata.get("generation", 0)) < 0:
         found.append(causes.invalid("metadata.generation", generation, "must be greater than or equal to 0"))
-    found += _check_labels(metadata.get("labels") or {})
-    found += _check_annotations(metadata.get("annotations") or {})
+    found += check_labels(metadata.get("labels") or {})
+    found += check_annotations(metadata.get("annotations") or {})
     found += _check_owners(metadata.get("ownerReferences") or [])
     return found + _check_finalizers(metadata.get("finalizers") or [])
 
@@ -56,8 +56,8 @@ def check_change(new: Json, old: Json) -> list[Cause]:
         for name in _IMMUTABLE
         if (value := new.get(name)) != (was := old.get(name)) and not (value in _EMPTY and was in _EMPTY)
     ]
-    found += _check_labels(new.get("labels") or {})
-    found += _check_annotations(new.get("annotations") or {})
+    found += check_labels(new.get("labels") or {})
+    found += check_annotations(new.get("annotations") or {})
     return found + _check_owners(new.get("ownerReferences") or [])
 
 
@@ -112,7 +112,8 @@ def tidy(metadata: Json) -> Json:
     }
 
 
-def _check_labels(labels: Mapping[str, str]) -> list[Cause]:
+def check_labels(labels: Mapping[str, str]) -> list[Cause]:
+    """What is wrong with labels."""
     found: list[Cause] = []
     for key, value in labels.items():
         found += [causes.invalid("metadata.labels", key, why) for why in names.qualified(key)]
@@ -120,7 +121,8 @@ def _check_labels(labels: Mapping[str, str]) -> list[Cause]:
     return found
 
 
-def _check_annotations(annotations: Mapping[str, str]) -> list[Cause]:
+def check_annotations(annotations: Mapping[str, str]) -> list[Cause]:
+    """What is wrong with annotations."""
     found: list[Cause] = []
     for key in annotations:
         found += [causes.invalid("metadata.annotations", key, why) for why in names.qualified(key.lower())]

@@ -36,18 +36,38 @@ def labels_of(data: bytes) -> dict[str, str]:
 
 
 def in_order(kind: Kind, obj: Json) -> Json:
-    """The object with its type first, then its metadata, then the rest."""
+    """The object with its type first, then its metadata, then the rest. One of a custom kind keeps its version."""
     rest = {name: value for name, value in obj.items() if name not in ("kind", "apiVersion", "metadata")}
-    return {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": tidy(obj["metadata"]), **rest}
+    version = (obj.get("apiVersion") if kind.custom is not None else "") or kind.api_version
+    return {"kind": kind.kind, "apiVersion": version, "metadata": tidy(obj["metadata"]), **rest}
+
+
+def is_current(kind: Kind, data: bytes) -> bool:
+    """Whether a stored object is in the version of its kind, and as the definition is today."""
+    return data.startswith(kind.header) and revision_in(data) >= kind.since
+
+
+def settled(kind: Kind, data: bytes) -> bytes:
+    """A stored object of a custom kind as the definition is today, and in its version unless a webhook converts it."""
+    definition, custom = kind.definition, kind.custom
+    if definition is None or custom is None:
+        return data
+    obj = decode(data)
+    stored = definition.versions.get(obj["apiVersion"].rpartition("/")[2])
+    if stored is not None:
+        stored.prune(obj)
+        stored.default(obj)
+    if stored is not custom and not definition.asks:
+        obj["apiVersion"] = kind.api_version
+        custom.prune(obj)
+    return msgspec.json.encode(in_order(kind, obj))
 
 
 def load(kind: Kind, data: bytes) -> Json:
-    """A stored object, in the form of its kind."""
+    """A stored object, in the form of its kind; of a custom kind, one that is as its kind shows it."""
     obj = decode(data)
     if kind.conversion is not None:
         obj = kind.conversion.read(obj)
-    if kind.custom is not None and revision_in(data) < kind.since:
-        kind.custom.default(obj)
     obj["kind"], obj["apiVersion"] = kind.kind, kind.api_version
     return obj
 
@@ -66,6 +86,11 @@ def revision_in(data: bytes) -> int:
     return int(data[start : data.index(b'"', start)])
 
 
+def copied(obj: Json) -> Json:
+    """The object anew, with all that is in it."""
+    return decode(msgspec.json.encode(obj))
+
+
 def restamped(data: bytes, revision: int) -> bytes:
     """A stored object as of another revision."""
     obj = decode(data)
@@ -75,7 +100,7 @@ def restamped(data: bytes, revision: int) -> bytes:
 
 def as_kind(kind: Kind, data: bytes) -> bytes:
     """A stored object as it is served: under the type that was asked for."""
-    if kind.conversion is not None or (kind.since and revision_in(data) < kind.since):
+    if kind.conversion is not None:
         return msgspec.json.encode(in_order(kind, load(kind, data)))
     if data.startswith(kind.header):
         return data

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import selectorwords, statuses
 from trimtab.apiserver.catalogue import Kind
-from trimtab.apiserver.objects import labels_of, load
+from trimtab.apiserver.objects import is_current, labels_of, load, settled
 from trimtab.kube.fieldselectors import FieldSelector
 from trimtab.kube.invalid import InvalidValueError
 from trimtab.kube.selectors import Selector
@@ -41,6 +41,8 @@ class Selection:
         if self.by_key:
             namespace, _, name = key.rpartition("/")
             return self.fields.matches({"metadata.name": name, "metadata.namespace": namespace})
+        if self.kind.definition is not None and not is_current(self.kind, data):
+            data = settled(self.kind, data)
         return self.fields.matches(fields_of(load(self.kind, data), (each.field for each in self.fields.requirements)))
 
     @property

@@ -13,6 +13,7 @@ import msgspec
 
 from trimtab.apiserver import forms, options, statuses
 from trimtab.apiserver.access.access import Access
+from trimtab.apiserver.admission.conversions import Conversions
 from trimtab.apiserver.admission.gate import Gate
 from trimtab.apiserver.calls import Admission
 from trimtab.apiserver.catalogue import Catalogue, builtin
@@ -30,6 +31,7 @@ from trimtab.apiserver.strategies import CLUSTER_NAMESPACES
 from trimtab.apiserver.subresources.nodes import Nodes
 from trimtab.apiserver.surroundings import Surroundings
 from trimtab.apiserver.verbs import Verbs
+from trimtab.apiserver.versions import Versions
 
 Json: TypeAlias = dict[str, Any]
 
@@ -68,6 +70,7 @@ class Server:
             admission=gate,
             reviews=self.access.reviews,
             nodes=nodes,
+            versions=Versions(Conversions(self.store, self.surroundings)),
         )
         self._noted = self.surroundings.now(), self.store.revision
         self._pages = Pages(self.catalogue, self.facts, self.access.tokens, lambda: self.address)

@@ -119,6 +119,12 @@ def method_not_allowed() -> Refused:
     return Refused("MethodNotAllowed", message, empty_details=True)
 
 
+def being_withdrawn(plural: str, group: str, verb: str) -> Refused:
+    """The kind is about to be served no longer."""
+    message = f"{verb} not allowed while custom resource definition is terminating"
+    return Refused("MethodNotAllowed", message, group=group, kind=plural)
+
+
 def not_acceptable(types: Sequence[str]) -> Refused:
     """No form in which we answer is one that was asked for."""
     return Refused("NotAcceptable", "only the following media types are accepted: " + ", ".join(types))

@@ -117,6 +117,10 @@ class Strategy:
         """Give an object that makes sense what each has for itself; `start` is where to look first."""
         return []
 
+    def doomed(self, old: Json, now: str) -> Json | None:  # noqa: ARG002 - for definitions
+        """What an object becomes when it is to be deleted, where that is not what becomes of all; else None."""
+        return None
+
     def grace(self, obj: Json, asked: int | None) -> int | None:  # noqa: ARG002
         """Seconds that the object has before it goes; None for a kind that goes at once."""
         return None
@@ -347,6 +351,12 @@ _CLASSES: Final[dict[str, type[Strategy]]] = {
 
 
 class _Definitions(Strategy):
+    def _keep_metadata(self, new: Json, old: Json) -> None:
+        pass
+
+    def doomed(self, old: Json, now: str) -> Json | None:
+        return conditions.doomed(old, now)
+
     def fill(self, obj: Json) -> None:
         conditions.default_definition(obj)
 

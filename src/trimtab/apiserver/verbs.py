@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -18,7 +19,7 @@ from trimtab.apiserver.listing import list_metadata, list_objects, list_options,
 from trimtab.apiserver.managed import fields_after, scaled
 from trimtab.apiserver.messages import Answer, Request, Response, Streaming, User
 from trimtab.apiserver.negotiation import Form
-from trimtab.apiserver.objects import decode, encode, in_order
+from trimtab.apiserver.objects import encode, in_order
 from trimtab.apiserver.options import DeleteOptions, Query, WriteOptions
 from trimtab.apiserver.routing import Target
 from trimtab.apiserver.scaling import scale_kind, scale_of
@@ -27,6 +28,7 @@ from trimtab.apiserver.strategies import strategy_for
 from trimtab.apiserver.subresources.actions import Actions
 from trimtab.apiserver.subresources.nodes import Nodes, OnNodes
 from trimtab.apiserver.surroundings import Surroundings
+from trimtab.apiserver.versions import Versions
 from trimtab.apiserver.watching import LONGEST, Follower, Frames, WatchSource, watch_options
 from trimtab.apiserver.writing import Writer, check_uid
 
@@ -50,12 +52,14 @@ class Verbs:
         admission: Admission | None = None,
         reviews: Questions | None = None,
         nodes: Nodes | None = None,
+        versions: Versions,
     ) -> None:
+        self._versions = versions
         self._facts = facts
         self._reviews = reviews
         self._store = store
         self._around = surroundings
-        self._writer = Writer(store, surroundings, admission=admission)
+        self._writer = Writer(store, surroundings, admission=admission, versions=versions)
         self._actions = Actions(store, catalogue, self._writer, surroundings)
         self._on_nodes = OnNodes(store, surroundings, nodes)
         self._frames: dict[str, Frames] = {}
@@ -110,12 +114,13 @@ class Verbs:
             record = record.as_of(asked.request.as_of or self._store.revision)
         if record is None:
             raise statuses.not_found(target.kind.plural, target.kind.group, target.name)
-        return self._one(asked, record.data)
+        [data] = await self._versions.served(target.kind, [record.data])
+        return self._one(asked, data)
 
     async def _list(self, asked: _Asked) -> Answer:
         wanted = list_options(asked.target, asked.query)
         listed = list_objects(self._store, asked.target, wanted, asked.request.as_of)
-        data = [record.data for record in listed.records]
+        data = await self._versions.served(asked.target.kind, [record.data for record in listed.records])
         return forms.response(asked.shown.form, asked.shown.many(data, list_metadata(listed), self._around.now()))
 
     async def _watch(self, asked: _Asked) -> Answer:
@@ -123,8 +128,18 @@ class Verbs:
         wanted = watch_options(target, asked.query)
         bucket = self._store.bucket(target.kind.bucket)
         frames = self._frames.setdefault(target.kind.bucket, Frames())
-        as_of = asked.request.as_of
-        follower = Follower(self._store, target, wanted, asked.shown, frames, self._around.now, as_of=as_of)
+        definition = target.kind.definition
+        asks = definition is not None and definition.asks
+        follower = Follower(
+            self._store,
+            target,
+            wanted,
+            asked.shown,
+            frames,
+            self._around.now,
+            as_of=asked.request.as_of,
+            show=partial(self._versions.served, target.kind) if asks else None,
+        )
         timeout = wanted.timeout or LONGEST * (1 + self._around.dice.random())
         return Streaming(200, WatchSource(follower, bucket.listeners, timeout), stream_type(asked.shown.form))
 
@@ -200,7 +215,7 @@ class Verbs:
         if target.verb == "get":
             if record is None:
                 raise statuses.not_found(target.kind.plural, target.kind.group, target.name)
-            found = scale_of(target.kind, decode(record.data))
+            found = scale_of(target.kind, await self._versions.load(target.kind, record.data))
             return self._object(view, self._call(view, WriteOptions()), found, 200)
         brought = self._call(view, options.write_options(asked.query, _OPTIONS[target.verb]))
         change = self._scale_brought(brought, asked.request)
@@ -251,7 +266,7 @@ class Verbs:
             except statuses.Refused as refused:
                 if refused.reason != "NotFound":  # somebody else was faster
                     raise
-        data = [record.data for record in listed.records]
+        data = await self._versions.served(target.kind, [record.data for record in listed.records])
         return forms.response(asked.shown.form, asked.shown.many(data, list_metadata(listed), self._around.now()))
 
     # Inner parts

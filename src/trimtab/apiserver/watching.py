@@ -7,7 +7,7 @@ it is told, `WatchSource` waits.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
@@ -18,7 +18,7 @@ from trimtab.apiserver import causes, options, statuses
 from trimtab.apiserver.forms import Shown, event
 from trimtab.apiserver.listing import parse_version
 from trimtab.apiserver.messages import Torn
-from trimtab.apiserver.objects import restamped
+from trimtab.apiserver.objects import is_current, restamped, settled
 from trimtab.apiserver.options import Query
 from trimtab.apiserver.routing import Target
 from trimtab.apiserver.selecting import Selection, selection
@@ -33,6 +33,8 @@ _BEFORE_THE_END: Final = 2.0  # seconds: the last bookmark
 _AFTER_INITIAL: Final = 0.5  # seconds: the first one, after the one that ends initial events, as Kubernetes sends it
 _MOST_AT_ONCE: Final = 500  # changes that are told in one go
 _TOLD_ALREADY: Final = 4096  # frames that are kept for the other watchers of a bucket
+Show: TypeAlias = Callable[[Sequence[bytes]], Awaitable[list[bytes]]]
+"""Stored objects as their kind shows them, where a webhook has to be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Frames:
 
 
 class Follower:
-    """What one watch is told, without any waiting."""
+    """What one watch is told, without any waiting; where a webhook converts, `prepare` is waited for before."""
 
     def __init__(
         self,
@@ -108,7 +110,13 @@ class Follower:
         now: Callable[[], datetime],
         *,
         as_of: int = 0,
+        show: Show | None = None,
     ) -> None:
+        self._show = show
+        self._known: dict[bytes, bytes] = {}  # by what is stored, what is shown
+        self._ready = 0  # the place up to which that is known
+        self._initial: list[Record] = []
+        self._begins = show is not None and wanted.initial  # what there is is not told yet
         self._as_of = as_of or store.revision
         self.over = False
         self.ends_initial = wanted.ends_initial
@@ -132,26 +140,60 @@ class Follower:
                 self._fail(statuses.version_too_large(self._revision, store.revision))
                 return
             self._revision = self._as_of
-            has = wanted.selection.has
-            for record in store.scan(self._target.kind.bucket, self._target.prefix, revision=self._as_of):
-                data = record.data
-                if has(record.key, data):
-                    self._pending.append(self._line("ADDED", data))
-            if wanted.ends_initial:
-                self._pending.append(self._bookmark(ends_initial=True))
+            found = store.scan(self._target.kind.bucket, self._target.prefix, revision=self._as_of)
+            if self._show is None:
+                self._tell_initial(found)
+            else:
+                self._initial = list(found)
         elif wanted.version in ("", "0"):
             self._revision = self._as_of
         elif self._revision < store.oldest:
             message = f"too old resource version: {self._revision} ({store.oldest})"
             self._fail(statuses.expired(message))
             return
-        self._place = self._bucket.place_after(self._revision)
+        self._place = self._ready = self._bucket.place_after(self._revision)
+
+    def _tell_initial(self, records: Iterable[Record]) -> None:
+        has = self._wanted.selection.has
+        for record in records:
+            data = self._of(record)
+            if has(record.key, data):
+                self._pending.append(self._line("ADDED", data))
+        if self._wanted.ends_initial:
+            self._pending.append(self._bookmark(ends_initial=True))
+
+    async def prepare(self) -> None:
+        """Have shown what is told next."""
+        if self._show is None or self.over:
+            return
+        coming = self._bucket.read(self._place, _MOST_AT_ONCE) or []
+        ready = self._place + len(coming)
+        before = [record.before for record in coming if record.before is not None]
+        initial, self._initial = self._initial, []
+        stored = list(dict.fromkeys(record.data for record in (*initial, *coming, *before)))
+        try:
+            self._known = dict(zip(stored, await self._show(stored), strict=True))
+        except Refused as refused:
+            self._fail(refused)
+            return
+        self._ready = ready
+        if initial or self._begins:
+            self._begins = False
+            self._tell_initial(initial)
+
+    def _of(self, record: Record) -> bytes:
+        """What a record has, as it is shown."""
+        data, kind = record.data, self._target.kind
+        if self._show is not None:
+            return self._known[data]
+        return data if kind.definition is None or is_current(kind, data) else settled(kind, data)
 
     def take(self) -> bytes:
         """What is new, b"" where nothing is."""
         lines, self._pending = self._pending, []
         while not self.over and not lines:
-            records = self._bucket.read(self._place, _MOST_AT_ONCE)
+            most = _MOST_AT_ONCE if self._show is None else self._ready - self._place
+            records = self._bucket.read(self._place, most)
             if records is None:
                 self._fail(statuses.expired(f"too old resource version: {self._revision} ({self._store.oldest})"))
                 lines, self._pending = self._pending, []
@@ -181,8 +223,8 @@ class Follower:
         if selected.is_everything:
             is_there, was_there = not record.gone, before is not None
         else:
-            is_there = not record.gone and selected.has(record.key, record.data)
-            was_there = before is not None and selected.has(before.key, before.data)
+            is_there = not record.gone and selected.has(record.key, self._of(record))
+            was_there = before is not None and selected.has(before.key, self._of(before))
         if is_there:
             kind = "MODIFIED" if was_there else "ADDED"
         elif was_there:
@@ -194,9 +236,10 @@ class Follower:
         return self._frames.frame(kind, record.revision, self._shown, lambda: self._make(kind, record))
 
     def _make(self, kind: str, record: Record) -> bytes:
-        data = record.data
         if kind == "DELETED" and not record.gone and record.before is not None:
-            data = restamped(record.before.data, record.revision)  # as it was while it was selected
+            data = restamped(self._of(record.before), record.revision)  # as it was while it was selected
+        else:
+            data = self._of(record)
         return self._line(kind, data)
 
     def _line(self, kind: str, data: bytes) -> bytes:
@@ -235,6 +278,7 @@ class WatchSource:
         while not self._closed:
             if self._torn:
                 raise Torn
+            await self._follower.prepare()
             told = self._follower.take()
             if told:
                 return told

@@ -11,17 +11,20 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, TypeAlias, cast
 
+import msgspec
+
 from trimtab.apiserver import causes, metadata, statuses
 from trimtab.apiserver.calls import Admission, Call
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.managed import fields_after
-from trimtab.apiserver.objects import encode, in_order, load
+from trimtab.apiserver.objects import copied, decode, encode, in_order, load, restamped
 from trimtab.apiserver.options import DeleteOptions
 from trimtab.apiserver.patching import keep_times
 from trimtab.apiserver.statuses import MODIFIED, Refused
 from trimtab.apiserver.storage import Occupied, Record, Store
 from trimtab.apiserver.strategies import Strategy, strategy_for
 from trimtab.apiserver.surroundings import Surroundings
+from trimtab.apiserver.versions import Versions
 
 Json: TypeAlias = dict[str, Any]
 Make: TypeAlias = Callable[[Json | None], Json]
@@ -52,9 +55,11 @@ class Writer:
         surroundings: Surroundings,
         *,
         admission: Admission | None = None,
+        versions: Versions,
     ) -> None:
         self._store = store
         self._around = surroundings
+        self._versions = versions
         self._admission = admission
         self._strategies: dict[Kind, Strategy] = {}
 
@@ -69,6 +74,8 @@ class Writer:
 
     async def create(self, call: Call, obj: Json) -> Json:
         """Create an object, under a name that is made where it asks for one."""
+        if call.target.kind.terminating:
+            raise statuses.being_withdrawn(call.target.kind.plural, call.target.kind.group, "create")
         obj = await self._admitted(call, obj)
         kind, strategy, made = call.target.kind, self.strategy(call.target.kind), obj["metadata"]
         if not made.get("name") and made.get("generateName"):
@@ -88,7 +95,7 @@ class Writer:
             raise statuses.invalid(kind.kind, kind.group, made.get("name", ""), found)
         if self._admission is not None:
             await self._admission.validate(call, "CREATE", obj, None)
-        return self._commit_new(call, obj)
+        return await self._commit_new(call, obj)
 
     async def _admitted(self, call: Call, obj: Json) -> Json:
         """A new object as its writer and all who have a say in it want it."""
@@ -101,7 +108,7 @@ class Writer:
             metadata.without_repeated_owners(made, call.warnings, late=False)
         strategy = self.strategy(call.target.kind)
         strategy.fill(obj)
-        self._note_fields(call, None, obj)  # what others add from here on is nobody's
+        await self._note_fields(call, None, obj)  # what others add from here on is nobody's
         if self._admission is not None:
             obj = cast("Json", await self._admission.mutate(call, "CREATE", obj, None))
             made = obj["metadata"]
@@ -124,15 +131,16 @@ class Writer:
         others = (load(kind, record.data) for record in self._store.scan(kind.bucket))
         return strategy.allot(obj, others, self._around.dice.getrandbits(32))
 
-    def _commit_new(self, call: Call, obj: Json) -> Json:
+    async def _commit_new(self, call: Call, obj: Json) -> Json:
         kind, name = call.target.kind, obj["metadata"]["name"]
         key = call.target.key_of(name)
+        stored = await self._versions.to_store(kind, obj, whole=not call.applies)
         there = self._store.get(kind.bucket, key)
         if there is not None:
             raise self._exists(kind, name, load(kind, there.data), generated="generateName" in obj["metadata"])
         if call.options.dry_run:
-            return in_order(kind, obj)
-        return self._commit(kind, key, obj, expected=0)
+            return await self._shown(kind, obj, stored)
+        return await self._commit(kind, key, obj, stored, expected=0)
 
     def _exists(self, kind: Kind, name: str, there: Json, *, generated: bool) -> Refused:
         refused = statuses.already_exists(kind.plural, kind.group, name)
@@ -153,7 +161,8 @@ class Writer:
             if record is None:
                 if not may_create:
                     raise statuses.not_found(target.kind.plural, target.kind.group, target.name)
-                return Written(await self.create(call, make(None)), created=True)
+                made = await self._versions.knowing(target.kind, call.known, lambda: make(None))
+                return Written(await self.create(call, made), created=True)
             try:
                 return await self._change(call, record, make)
             except Occupied:
@@ -162,14 +171,14 @@ class Writer:
 
     async def _change(self, call: Call, record: Record, make: Make) -> Written:
         kind = call.target.kind
-        old = load(kind, record.data)
-        new = make(load(kind, record.data))
+        old = await self._versions.load(kind, record.data)
+        new = await self._versions.knowing(kind, call.known, lambda: make(copied(old)))
         self._check_version(call, new, old)
         if call.target.verb != "patch":
             metadata.without_repeated_owners(new["metadata"], call.warnings, late=False)
         strategy = self.strategy(kind)
         strategy.fill(new)
-        self._note_fields(call, old, new)  # what others add from here on is nobody's
+        await self._note_fields(call, old, new)  # what others add from here on is nobody's
         if self._admission is not None:
             new = cast("Json", await self._admission.mutate(call, "UPDATE", new, old))
             strategy.fill(new)
@@ -194,11 +203,14 @@ class Writer:
         new = in_order(kind, keep_times(old, in_order(kind, new)))
         if self._goes(new, old):
             if not call.options.dry_run:
-                self._remove(kind, call.target.key, old, record.revision)
+                self._remove(kind, call.target.key, old, record)
             return Written(new, deleted=True)
-        if call.options.dry_run or new == in_order(kind, old):
-            return Written(new)
-        return Written(self._commit(kind, call.target.key, new, expected=record.revision))
+        stored = await self._versions.to_store(kind, new, whole=not call.applies)
+        if new == in_order(kind, old) if kind.definition is None else stored == decode(record.data):
+            return Written(in_order(kind, old) if kind.definition is not None else new)
+        if call.options.dry_run:
+            return Written(await self._shown(kind, new, stored))
+        return Written(await self._commit(kind, call.target.key, new, stored, expected=record.revision))
 
     def _prepare(self, call: Call, strategy: Strategy, new: Json, old: Json) -> None:
         subresource = call.target.subresource
@@ -240,7 +252,8 @@ class Writer:
         new = in_order(kind, make(load(kind, record.data)))
         if call.options.dry_run or new == in_order(kind, old):
             return new
-        return self._commit(kind, key, new, expected=record.revision)
+        self._put(kind, key, new, expected=record.revision)
+        return new
 
     async def ask(self, call: Call, operation: str, obj: Json) -> None:
         """Ask admission about what is stored nowhere."""
@@ -265,7 +278,7 @@ class Writer:
 
     async def _delete(self, call: Call, record: Record, options: DeleteOptions, *, asking: bool) -> Written:
         kind = call.target.kind
-        old = load(kind, record.data)
+        old = await self._versions.load(kind, record.data)
         self.check_preconditions(call, old, options)
         if asking and self._admission is not None:
             await self._admission.validate(call, "DELETE", None, old)
@@ -275,14 +288,16 @@ class Writer:
         if self._held(new):
             if new == old or options.dry_run:
                 return Written(new)
-            return Written(self._commit(kind, call.target.key, new, expected=record.revision))
+            return Written(await self._commit_whole(kind, call.target.key, new, expected=record.revision))
         if options.dry_run:
             return Written(new if marked else old, deleted=True)
-        revision = record.revision
         if marked:  # those who watch see it go in two steps
-            old = self._commit(kind, call.target.key, new, expected=revision)
-            revision = int(old["metadata"]["resourceVersion"])
-        return Written(self._remove(kind, call.target.key, old, revision), deleted=True)
+            old = await self._commit_whole(kind, call.target.key, new, expected=record.revision)
+            there = self._store.get(kind.bucket, call.target.key)
+            if there is None or there.revision != int(old["metadata"]["resourceVersion"]):
+                return Written(old, deleted=True)  # somebody was faster
+            record = there
+        return Written(self._remove(kind, call.target.key, old, record), deleted=True)
 
     def _marked(self, kind: Kind, old: Json, options: DeleteOptions) -> tuple[Json | None, bool]:
         """The object as it is while it goes (None: as it is), and whether that is told where nothing holds it."""
@@ -295,6 +310,9 @@ class Writer:
                 return None, False
         if kind.bucket == "namespaces":
             return self._terminating(old), False
+        doomed = strategy.doomed(old, self._around.stamp())
+        if doomed is not None:
+            return in_order(kind, doomed), False
         first = not made.get("deletionTimestamp")
         finalizers = _finalizers(strategy, made.get("finalizers") or [], options.policy)
         if finalizers != (made.pop("finalizers", None) or []) or finalizers:
@@ -340,20 +358,38 @@ class Writer:
 
     # Inner parts
 
-    def _note_fields(self, call: Call, old: Json | None, new: Json) -> None:
+    async def _note_fields(self, call: Call, old: Json | None, new: Json) -> None:
         """Note who sets what: before the server sets what nobody else may, for that is nobody's."""
         if not call.applies:
-            new["metadata"]["managedFields"] = fields_after(call, old, new, self._around.now())
+            new["metadata"]["managedFields"] = await self._versions.knowing(
+                call.target.kind, call.known, lambda: fields_after(call, old, new, self._around.now())
+            )
 
-    def _commit(self, kind: Kind, key: str, obj: Json, *, expected: int) -> Json:
-        revision = self._store.revision + 1
-        self._store.commit(kind.bucket, key, encode(kind, obj, revision), expected=expected)
-        obj["metadata"]["resourceVersion"] = str(revision)
-        return in_order(kind, obj)
+    async def _commit_whole(self, kind: Kind, key: str, obj: Json, *, expected: int) -> Json:
+        stored = await self._versions.to_store(kind, obj, whole=True)
+        return await self._commit(kind, key, obj, stored, expected=expected)
 
-    def _remove(self, kind: Kind, key: str, old: Json, expected: int) -> Json:
+    async def _commit(self, kind: Kind, key: str, obj: Json, stored: Json, *, expected: int) -> Json:
+        """Store the object, as what it is stored as, and return it as it is from now on."""
+        self._put(kind, key, stored, expected=expected)
+        return await self._shown(kind, obj, stored)
+
+    def _put(self, kind: Kind, key: str, stored: Json, *, expected: int) -> None:
         revision = self._store.revision + 1
-        self._store.commit(kind.bucket, key, encode(kind, old, revision), expected=expected, gone=True)
+        self._store.commit(kind.bucket, key, encode(kind, stored, revision), expected=expected)
+        stored["metadata"]["resourceVersion"] = str(revision)
+
+    async def _shown(self, kind: Kind, obj: Json, stored: Json) -> Json:
+        """The object that is stored so, as it is read."""
+        if stored is obj:
+            return in_order(kind, obj)
+        data = msgspec.json.encode(in_order(kind, stored))
+        return await self._versions.load(kind, data)
+
+    def _remove(self, kind: Kind, key: str, old: Json, record: Record) -> Json:
+        revision = self._store.revision + 1
+        data = restamped(record.data, revision)
+        self._store.commit(kind.bucket, key, data, expected=record.revision, gone=True)
         return {**old, "metadata": {**old["metadata"], "resourceVersion": str(revision)}}
 
 

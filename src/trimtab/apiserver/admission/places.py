@@ -15,27 +15,32 @@ Json: TypeAlias = dict[str, Any]
 
 def place_of(hook: Hook, store: Store) -> Place:
     """Find it. Raises CallFailed where it cannot be reached."""
-    url = cast("str", hook.client.get("url") or "")
+    return place_at(hook.client, hook.bundle, hook.timeout, store)
+
+
+def place_at(client: Json, bundle: bytes, timeout: int, store: Store) -> Place:
+    """Find what a clientConfig says. Raises CallFailed where it cannot be reached."""
+    url = cast("str", client.get("url") or "")
     if url:
         try:
             parts = urlsplit(url)
         except ValueError as error:
             raise CallFailed(f"{url} is no address: {error}") from error
         query = f"{parts.query}&" if parts.query else ""
-        full = parts._replace(query=f"{query}timeout={hook.timeout}s").geturl()
-        return Place(full, hook.bundle)
-    service = cast("Json", hook.client.get("service") or {})
+        full = parts._replace(query=f"{query}timeout={timeout}s").geturl()
+        return Place(full, bundle)
+    service = cast("Json", client.get("service") or {})
     namespace, name = service.get("namespace", ""), service.get("name", "")
     port = service.get("port") or 443
     host = f"{name}.{namespace}.svc"
     path = service.get("path") or "/"
-    full = f"https://{host}:{port}{path}?timeout={hook.timeout}s"
+    full = f"https://{host}:{port}{path}?timeout={timeout}s"
     record = store.get("services", f"{namespace}/{name}")
     if record is None:
         raise CallFailed(f'Post "{full}": service "{name}" not found')
     spec = cast("Json", decode(record.data).get("spec") or {})
     if spec.get("type") == "ExternalName":
-        return Place(full, hook.bundle, (spec.get("externalName", ""), port), host)
+        return Place(full, bundle, (spec.get("externalName", ""), port), host)
     if spec.get("clusterIP") == "None":
         raise CallFailed(f'Post "{full}": cannot route to service with ClusterIP "None"')
     wanted = next((each for each in spec.get("ports") or () if each.get("port") == port), None)
@@ -44,7 +49,7 @@ def place_of(hook: Hook, store: Store) -> Place:
     address = _endpoint(store, namespace, name, wanted)
     if address is None:
         raise CallFailed(f'Post "{full}": no endpoints available for service "{name}"')
-    return Place(full, hook.bundle, address, host)
+    return Place(full, bundle, address, host)
 
 
 def _endpoint(store: Store, namespace: str, name: str, port: Json) -> tuple[str, int] | None:

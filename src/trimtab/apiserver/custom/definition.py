@@ -9,7 +9,7 @@ faults = version.validate(obj, old)     # old is None for a new object
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -28,8 +28,6 @@ from trimtab.apiserver.facts import Schema
 
 Json: TypeAlias = dict[str, Any]
 Resolve: TypeAlias = Callable[[str], Json]
-ConversionWebhook: TypeAlias = Callable[[Json, str, list[Json]], Awaitable[list[Json]]]
-"""Asks a webhook (its `spec.conversion.webhook`) for objects in another API version."""
 
 _BLOCKING = frozenset(
     {"FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid", "FieldValueNotSupported"}
@@ -102,14 +100,10 @@ class Definition:
         """The same for OpenAPI 2, which can say less."""
         return self._published(version, v2=True)
 
-    async def convert(self, objects: list[Json], version: str, webhook: ConversionWebhook) -> list[Json]:
-        """The objects in another version: with strategy None only their apiVersion changes."""
-        wanted = f"{self.group}/{version}"
-        if all(obj.get("apiVersion") == wanted for obj in objects):
-            return objects
-        if self.conversion.get("strategy") == "Webhook":
-            return await webhook(part(self.conversion, "webhook"), wanted, objects)
-        return [{**obj, "apiVersion": wanted} for obj in objects]
+    @property
+    def asks(self) -> bool:
+        """Whether a webhook converts between the versions; else they differ in their apiVersion alone."""
+        return self.conversion.get("strategy") == "Webhook"
 
     def _published(self, version: str, *, v2: bool) -> dict[str, Json]:
         given = (self.group, version, self.kind)

@@ -18,6 +18,7 @@ Nothing changes what it was given; results share parts with it.
 
 from trimtab.apiserver.patching.jsonpatch import json_patch, unknown_fields
 from trimtab.apiserver.patching.mergepatch import merge_patch
+from trimtab.apiserver.patching.ownership import Versions
 from trimtab.apiserver.patching.patchtext import patched_text
 from trimtab.apiserver.patching.resets import resets_of
 from trimtab.apiserver.patching.scale import Places, place_of, to_parent, to_scale
@@ -27,6 +28,7 @@ from trimtab.apiserver.patching.strategic import strategic_merge
 __all__ = [
     "ApplyConflict",
     "Places",
+    "Versions",
     "apply",
     "json_patch",
     "keep_times",

@@ -23,6 +23,7 @@ _WITH_METADATA: Final = frozenset(
 )
 
 _SPECIAL: Final[dict[tuple[str, str], Node]] = {
+    ("CustomResourceDefinition", "status"): of(("f:spec",)),
     ("Deployment", "status"): of(("f:spec",), ("f:metadata", "f:labels")),
     ("Pod", "status"): of(("f:spec",), ("f:metadata", "f:deletionTimestamp"), ("f:metadata", "f:ownerReferences")),
     ("CertificateSigningRequest", ""): of(("f:status",)),

@@ -6,6 +6,7 @@ Request → who is it, and may they (access) → what is it about (routing) → 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Final, TypeAlias
 
@@ -23,6 +24,8 @@ from trimtab.apiserver.messages import Answer, Request, Response, User
 from trimtab.apiserver.negotiation import error_form, form_of
 from trimtab.apiserver.options import Query
 from trimtab.apiserver.pages import Pages, no_page
+from trimtab.apiserver.plugins.chain import Plugins
+from trimtab.apiserver.plugins.plugin import Means
 from trimtab.apiserver.protobuf.encoding import known
 from trimtab.apiserver.routing import Target, route
 from trimtab.apiserver.statuses import Refused
@@ -52,6 +55,8 @@ class Server:
         surroundings: Surroundings | None = None,
         admission: Admission | None = None,
         nodes: Nodes | None = None,
+        plugins_on: Iterable[str] = (),
+        plugins_off: Iterable[str] = (),
         address: str = "127.0.0.1",
     ) -> None:
         self.store = store if store is not None else Store()
@@ -61,7 +66,9 @@ class Server:
         self.access = Access(self.store, self.catalogue, self.surroundings)
         self.identities = self.access.identities
         self.address = address
-        gate = admission or Gate(self.store, self.catalogue, self.access.rbac, self.surroundings)
+        means = Means(self.store, self.surroundings, self.access.rbac)
+        plugins = Plugins(means, on=plugins_on, off=plugins_off)
+        gate = admission or Gate(self.store, self.catalogue, self.access.rbac, self.surroundings, plugins)
         self._verbs = Verbs(
             self.store,
             self.surroundings,

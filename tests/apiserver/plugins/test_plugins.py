@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from tests.apiserver.test_custom_resources import Asking
 
-from trimtab.apiserver.plugins.chain import Plugins
+from trimtab.apiserver.plugins.chain import UnknownPlugin
 from trimtab.apiserver.server import Server
-from trimtab.apiserver.storage import Store
 
 Json = dict[str, Any]
 PODS = "/api/v1/namespaces/default/pods"
@@ -109,7 +112,126 @@ async def test_nothing_comes_into_a_namespace_that_goes(ask: Asking) -> None:
     assert refused["details"]["causes"][0]["reason"] == "NamespaceTerminating"
 
 
-def test_a_plugin_can_be_left_out_and_costs_nothing_elsewhere() -> None:
-    asked = Plugins(Store())._about("configmaps")
-    assert [type(plugin).__name__ for plugin in asked] == ["NamespaceLifecycle"]
-    assert Plugins(Store(), without=["NamespaceLifecycle"])._about("configmaps") == []
+async def test_a_plugin_can_be_left_out() -> None:
+    ask = Asking(Server(plugins_off=["Priority"]))
+    assert "priority" not in (await ask("POST", PODS, pod("a")))["spec"]
+    with pytest.raises(UnknownPlugin, match="no admission plugin 'Prio'"):
+        Server(plugins_off=["Prio"])
+
+
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+
+
+async def test_a_pod_gets_the_token_of_its_account_and_what_it_pulls_with() -> None:
+    ask = Asking(Server(plugins_on=["ServiceAccount"]))
+    refused = await ask("POST", PODS, pod("a"))
+    assert (refused["reason"], refused["message"]) == (
+        "Forbidden",
+        'pods "a" is forbidden: error looking up service account default/default: serviceaccount "default" not found',
+    )
+    await ask("POST", ACCOUNTS, named("default", imagePullSecrets=[{"name": "registry"}]))
+    await ask("POST", ACCOUNTS, named("quiet", automountServiceAccountToken=False))
+    spec = (await ask("POST", PODS, pod("a")))["spec"]
+    (volume,), (mount,) = spec["volumes"], spec["containers"][0]["volumeMounts"]
+    assert (spec["serviceAccountName"], spec["imagePullSecrets"]) == ("default", [{"name": "registry"}])
+    assert mount == {"name": volume["name"], "readOnly": True, "mountPath": TOKEN}
+    assert [next(iter(each)) for each in volume["projected"]["sources"]] == [
+        "serviceAccountToken",
+        "configMap",
+        "downwardAPI",
+    ]
+    assert "volumes" not in (await ask("POST", PODS, pod("b", automountServiceAccountToken=False)))["spec"]
+    assert "volumes" not in (await ask("POST", PODS, pod("c", serviceAccountName="quiet")))["spec"]
+    mine = [{"name": "main", "image": "i", "volumeMounts": [{"name": "v", "mountPath": TOKEN}]}]
+    made = await ask("POST", PODS, pod("d", containers=mine, volumes=[{"name": "v", "emptyDir": {}}]))
+    assert [each["name"] for each in made["spec"]["volumes"]] == ["v"]
+
+
+async def test_an_account_can_keep_secrets_from_its_pods() -> None:
+    ask = Asking(Server(plugins_on=["ServiceAccount"]))
+    metadata = {"name": "default", "annotations": {"kubernetes.io/enforce-mountable-secrets": "true"}}
+    await ask("POST", ACCOUNTS, {"metadata": metadata, "secrets": [{"name": "own"}]})
+    codes = []
+    for secret in ("own", "other"):
+        volumes = [{"name": "v", "secret": {"secretName": secret}}]
+        codes.append((await ask("POST", PODS, pod(secret, volumes=volumes)))["code"])
+    assert codes == [201, 403]
+
+
+TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
+RANGES = "/api/v1/namespaces/default/limitranges"
+
+
+async def test_a_namespace_says_what_containers_get(ask: Asking) -> None:
+    limit = {"type": "Container", "default": {"cpu": "1"}, "defaultRequest": {"cpu": "100m"}, "max": {"cpu": "2"}}
+    await ask("POST", RANGES, named("l", spec={"limits": [limit]}))
+    made = await ask("POST", PODS, pod("a"))
+    assert made["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "1"}, "requests": {"cpu": "100m"}}
+    note = made["metadata"]["annotations"]["kubernetes.io/limit-ranger"]
+    assert note == "LimitRanger plugin set: cpu request for container main; cpu limit for container main"
+    assert made["status"]["qosClass"] == "Burstable"
+    large = [{"name": "main", "image": "i", "resources": {"limits": {"cpu": "3"}}}]
+    refused = await ask("POST", PODS, pod("b", containers=large))
+    assert refused["message"].endswith("maximum cpu usage per Container is 2, but limit is 3")
+
+
+async def test_a_pod_is_measured_by_what_runs_at_the_same_time(ask: Asking) -> None:
+    limit = {"type": "Pod", "max": {"memory": "1Gi"}, "maxLimitRequestRatio": {"cpu": "2"}}
+    await ask("POST", RANGES, named("l", spec={"limits": [limit]}))
+
+    def using(memory: str, cpu: str = "1", name: str = "main") -> Json:
+        limits = {"memory": memory, "cpu": cpu}
+        return {"name": name, "image": "i", "resources": {"requests": {"cpu": "1"}, "limits": limits}}
+
+    async def code(**spec: Any) -> int:
+        return (await ask("POST", PODS, pod("a", **spec) | {"metadata": {"generateName": "a-"}}))["code"]
+
+    assert await code(containers=[using("512Mi")], initContainers=[using("1Gi", name="before")]) == 201
+    stays = {**using("600Mi", name="beside"), "restartPolicy": "Always"}
+    assert await code(containers=[using("512Mi")], initContainers=[stays]) == 403
+    assert await code(containers=[using("600Mi"), using("600Mi", name="two")]) == 403
+    assert await code(containers=[using("512Mi", "3")]) == 403
+
+
+async def test_a_runtime_brings_its_overhead(ask: Asking) -> None:
+    scheduling = {"nodeSelector": {"runtime": "k"}, "tolerations": [{"key": "k", "operator": "Exists"}]}
+    runtime = named("k", handler="k", overhead={"podFixed": {"cpu": "10m"}}, scheduling=scheduling)
+    assert (await ask("POST", "/apis/node.k8s.io/v1/runtimeclasses", runtime))["code"] == 201
+    spec = (await ask("POST", PODS, pod("a", runtimeClassName="k")))["spec"]
+    assert (spec["overhead"], spec["nodeSelector"]) == ({"cpu": "10m"}, {"runtime": "k"})
+    assert "k" in [each["key"] for each in spec["tolerations"]]
+    for wrong in (
+        {"runtimeClassName": "no"},
+        {"overhead": {"cpu": "1"}},
+        {"runtimeClassName": "k", "nodeSelector": {"runtime": "x"}},
+    ):
+        assert (await ask("POST", PODS, pod("b", **wrong)))["code"] == 403
+
+
+def request_of(organization: str) -> str:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.ORGANIZATION_NAME, organization)])
+    made = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
+    return base64.b64encode(made.public_bytes(serialization.Encoding.PEM)).decode()
+
+
+async def test_nobody_becomes_a_master_and_who_approves_has_to_be_allowed_to(ask: Asking) -> None:
+    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    about = {"signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"]}
+    codes = []
+    for group in ("devs", "system:masters"):
+        made = named(group.replace(":", "-"), spec={**about, "request": request_of(group)})
+        codes.append((await ask("POST", path, made))["code"])
+    assert codes == [201, 403]
+    rules = [{"apiGroups": ["certificates.k8s.io"], "resources": ["*"], "verbs": ["update", "patch"]}]
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    await ask("POST", f"{rbac}/clusterroles", named("editor", rules=rules))
+    binding = {"roleRef": {"kind": "ClusterRole", "name": "editor", "apiGroup": "rbac.authorization.k8s.io"}}
+    await ask("POST", f"{rbac}/clusterrolebindings", named("b", subjects=[{"kind": "User", "name": "ann"}], **binding))
+    approval = {"status": {"conditions": [{"type": "Approved", "status": "True", "reason": "R", "message": "m"}]}}
+    merge = {"content_type": "application/merge-patch+json", "impersonate_user": "ann"}
+    refused = await ask("PATCH", f"{path}/devs/approval", approval, **merge)
+    assert "not permitted to approve" in refused["message"]
+    signer = [{"apiGroups": ["certificates.k8s.io"], "resources": ["signers"], "verbs": ["approve"]}]
+    await ask("PUT", f"{rbac}/clusterroles/editor", named("editor", rules=rules + signer))
+    assert (await ask("PATCH", f"{path}/devs/approval", approval, **merge))["code"] == 200

@@ -14,6 +14,7 @@ from trimtab.apiserver.calls import Call
 from trimtab.apiserver.catalogue import Catalogue
 from trimtab.apiserver.objects import decode
 from trimtab.apiserver.plugins.chain import Plugins
+from trimtab.apiserver.plugins.plugin import Means
 from trimtab.apiserver.storage import Store
 from trimtab.apiserver.surroundings import Surroundings
 
@@ -28,7 +29,7 @@ class Gate:
     ) -> None:
         self._store = store
         self._rbac = rbac
-        self._plugins = plugins if plugins is not None else Plugins(store)
+        self._plugins = plugins if plugins is not None else Plugins(Means(store, around, rbac))
         self._webhooks = Webhooks(store, catalogue, rbac, around)
         self._policies = Policies(store, catalogue, rbac)
 

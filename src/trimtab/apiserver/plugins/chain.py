@@ -6,38 +6,65 @@ from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
 from trimtab.apiserver.calls import Call
+from trimtab.apiserver.plugins.accounts import ServiceAccount
 from trimtab.apiserver.plugins.attempt import Attempt
+from trimtab.apiserver.plugins.certificates import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+)
 from trimtab.apiserver.plugins.classes import DefaultIngressClass, DefaultStorageClass
 from trimtab.apiserver.plugins.lifecycle import NamespaceLifecycle
-from trimtab.apiserver.plugins.plugin import Plugin
+from trimtab.apiserver.plugins.limits import LimitRanger
+from trimtab.apiserver.plugins.plugin import Means, Plugin
 from trimtab.apiserver.plugins.priority import Priority
 from trimtab.apiserver.plugins.protection import StorageObjectInUseProtection
 from trimtab.apiserver.plugins.resize import PersistentVolumeClaimResize
+from trimtab.apiserver.plugins.runtimes import RuntimeClass
 from trimtab.apiserver.plugins.taints import TaintNodesByCondition
 from trimtab.apiserver.plugins.tolerations import DefaultTolerationSeconds
-from trimtab.apiserver.storage import Store
+from trimtab.errors import TrimtabError
 
 Json: TypeAlias = dict[str, Any]
 
 ORDER: Final[tuple[type[Plugin], ...]] = (
     NamespaceLifecycle,
+    LimitRanger,
+    ServiceAccount,
     TaintNodesByCondition,
     Priority,
     DefaultTolerationSeconds,
     DefaultStorageClass,
     StorageObjectInUseProtection,
     PersistentVolumeClaimResize,
+    RuntimeClass,
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
     DefaultIngressClass,
 )
 """All that there are, in the order in which kube-apiserver asks them."""
+
+OFF: Final = frozenset({"ServiceAccount"})
+"""Those that are asked only where they are wanted: what they want has to be made by somebody."""
+
+
+class UnknownPlugin(TrimtabError):
+    """There is no plugin of this name."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(f"there is no admission plugin {name!r}: those that there are: {', '.join(known)}")
 
 
 class Plugins:
     """The plugins of a server. They are known by the names that kube-apiserver's flags give them."""
 
-    def __init__(self, store: Store, *, without: Iterable[str] = ()) -> None:
-        left_out = frozenset(without)
-        self._plugins = [plugin(store) for plugin in ORDER if plugin.__name__ not in left_out]
+    def __init__(self, means: Means, *, on: Iterable[str] = (), off: Iterable[str] = ()) -> None:
+        left_out = (OFF - frozenset(on)) | frozenset(off)
+        known = {plugin.__name__ for plugin in ORDER}
+        if unknown := sorted({*on, *off} - known):
+            raise UnknownPlugin(unknown[0], sorted(known))
+        self._plugins: list[Plugin] = [plugin(means) for plugin in ORDER if plugin.__name__ not in left_out]
         self._asked: dict[str, list[Plugin]] = {}
 
     def admit(self, call: Call, operation: str, new: Json | None, old: Json | None) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver.plugins.attempt import Attempt
-from trimtab.apiserver.plugins.plugin import Plugin, Remembered
-from trimtab.apiserver.storage import Store
+from trimtab.apiserver.plugins.plugin import Means, Plugin, Remembered
 
 Json: TypeAlias = dict[str, Any]
 
@@ -30,9 +29,9 @@ class _DefaultClass(Plugin):
     field: str
     annotation: str  # named the class in former times, and still counts
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._default = Remembered(store, self.classes, _newest(self.marks))
+    def __init__(self, means: Means) -> None:
+        super().__init__(means)
+        self._default = Remembered(means.store, self.classes, _newest(self.marks))
 
     def admit(self, attempt: Attempt) -> None:
         """Name the default class."""

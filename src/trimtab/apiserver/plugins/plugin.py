@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from trimtab.apiserver.access.rbac import Rbac
 from trimtab.apiserver.objects import decode
 from trimtab.apiserver.plugins.attempt import Attempt
 from trimtab.apiserver.storage import Store
+from trimtab.apiserver.surroundings import Surroundings
 
 Json: TypeAlias = dict[str, Any]
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What plugins look at beside what is written."""
+
+    store: Store
+    around: Surroundings
+    rbac: Rbac
 
 
 class Plugin:
@@ -19,8 +31,8 @@ class Plugin:
     buckets: ClassVar[frozenset[str]]
     """What it is asked about. Nothing else costs anything."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, means: Means) -> None:
+        self.store = means.store
 
     def admit(self, attempt: Attempt) -> None:
         """Change what is to be written, or refuse it."""

@@ -6,8 +6,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver.objects import decode
 from trimtab.apiserver.plugins.attempt import Attempt
-from trimtab.apiserver.plugins.plugin import Plugin, Remembered
-from trimtab.apiserver.storage import Store
+from trimtab.apiserver.plugins.plugin import Means, Plugin, Remembered
 
 Json: TypeAlias = dict[str, Any]
 
@@ -20,9 +19,9 @@ class Priority(Plugin):
 
     buckets = frozenset({"pods", _CLASSES})
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._default = Remembered(store, _CLASSES, _default_of)
+    def __init__(self, means: Means) -> None:
+        super().__init__(means)
+        self._default = Remembered(means.store, _CLASSES, _default_of)
 
     def admit(self, attempt: Attempt) -> None:
         """Resolve the class; an update that leaves out the number keeps it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -45,7 +46,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def here(program: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Generator[Place]:
     """A namespace of the test's own."""
-    name = request.node.name.removeprefix("test_").replace("_", "-").split("[")[0]
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_")).strip("-")
     with place(program, tmp_path, name) as made:
         yield made
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
+from trimtab.apiserver.autoscalers import in_v1, in_v2
+
 Json: TypeAlias = dict[str, Any]
 
 
@@ -46,5 +48,6 @@ def _write_event(event: Json) -> Json:
 
 CONVERSIONS: Final[Mapping[str, Conversion]] = {
     "events.k8s.io/v1/events": Conversion("events", _read_event, _write_event),
+    "autoscaling/v1/horizontalpodautoscalers": Conversion("horizontalpodautoscalers.autoscaling", in_v1, in_v2),
 }
 """By group, version and plural name."""

@@ -154,8 +154,10 @@ def nested(
 
 
 def probed(api: Api, path: str, schemas: dict[str, Any], schema: str) -> dict[str, Any]:
-    """What discovery does not tell of a kind: the columns of its table, the labels of its field selectors."""
+    """What discovery does not tell of a kind: the columns of its table, the labels of its field selectors, whether who
+    asks for it is warned."""
     columns = api.get(f"{path}?limit=1", TABLE)["columnDefinitions"]
+    warning = api.warning
     supported: list[str] = []
     for label in [NO_LABEL, *labels(schemas, schema)]:
         status, answer = api.ask(f"{path}?limit=1&fieldSelector={quote(label)}%3D")
@@ -167,7 +169,7 @@ def probed(api: Api, path: str, schemas: dict[str, Any], schema: str) -> dict[st
         "columns": [[column["name"], column["type"], column["format"], column["priority"]] for column in columns],
         "fieldLabels": supported,
         "unknownFieldLabel": refusal,
-    }
+    } | ({"warning": warning} if warning else {})
 
 
 def creatable(

@@ -33,11 +33,13 @@ class Api:
 
     def __init__(self, connection: HTTPSConnection) -> None:
         self._connection = connection
+        self.warning = ""  # of the last answer to a question
 
     def ask(self, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, Any]:
         """The status and the JSON of its answer."""
         self._connection.request("GET", path, headers={"Accept": "application/json", **(headers or {})})
         response = self._connection.getresponse()
+        self.warning = (response.getheader("Warning") or "").removeprefix('299 - "').removesuffix('"')
         return response.status, json.loads(response.read())
 
     def create(self, path: str, obj: Any) -> tuple[int, Any]:

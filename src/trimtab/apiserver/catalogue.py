@@ -80,6 +80,13 @@ class Kind:
         """What may be done, as discovery tells it."""
         return ("delete", "deletecollection", "get", "list", "watch") if self.terminating else self.verbs
 
+    @property
+    def warning(self) -> str:
+        """What everybody is told who asks for it, or "": that it is deprecated."""
+        if self.custom is not None:
+            return self.custom.warning
+        return self.facts.warning if self.facts is not None else ""
+
     def __str__(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 

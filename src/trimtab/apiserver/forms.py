@@ -24,6 +24,9 @@ _PARTIAL: Final = "PartialObjectMetadata"
 _TABLE: Final = "Table"
 _INCLUDED: Final = ("", "Metadata", "Object", "None")
 
+# What Kubernetes keeps as a field inside, and shows as an annotation with the whole object only.
+_OF_WHOLE: Final = {"daemonsets.apps": ("deprecated.daemonset.template.generation",)}
+
 
 class _Whole(msgspec.Struct, gc=False):
     metadata: msgspec.Raw
@@ -114,13 +117,17 @@ class Shown:
 
     def _partial(self, data: bytes) -> bytes:
         header = f'{{"kind":"{_PARTIAL}","apiVersion":"{self._version}","metadata":'.encode()
-        return b"".join((header, bytes(_metadata(data).metadata), b"}"))
+        metadata = bytes(_metadata(data).metadata)
+        for name in _OF_WHOLE.get(self.kind.bucket, ()):
+            metadata = _without_annotation(metadata, name)
+        return b"".join((header, metadata, b"}"))
 
     def _table(self, data: Sequence[bytes], metadata: Json, now: datetime, *, columns: bool = True) -> bytes:
         table: Json = {"kind": _TABLE, "apiVersion": self._version, "metadata": metadata}
         table["columnDefinitions"] = tables.columns_of(self.kind) if columns else None
         table["rows"] = [
-            {"cells": tables.cells_of(self.kind, decode(each), now), "object": self._included(each)} for each in data
+            {**tables.row_of(self.kind, obj, now), "object": self._included(each)}
+            for obj, each in tables.in_order(self.kind, data)
         ]
         return msgspec.json.encode(table)
 
@@ -128,6 +135,15 @@ class Shown:
         if self.included == "None":
             return None
         return msgspec.Raw(as_kind(self.kind, data) if self.included == "Object" else self._partial(data))
+
+
+def _without_annotation(metadata: bytes, name: str) -> bytes:
+    if name.encode() not in metadata:
+        return metadata
+    made = decode(metadata)
+    if made.get("annotations", {}).pop(name, None) is not None and not made["annotations"]:
+        del made["annotations"]
+    return msgspec.json.encode(made)
 
 
 def response(form: Form, body: bytes, status: int = 200, headers: Sequence[tuple[str, str]] = ()) -> Response:

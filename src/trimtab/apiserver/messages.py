@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeAlias
 
 JSON: Final = "application/json"
@@ -83,3 +83,9 @@ class Streaming:
 
 
 Answer: TypeAlias = Response | Streaming
+
+
+def with_warning(answer: Answer, text: str) -> Answer:
+    """The answer with a warning for who asked, before the others."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return replace(answer, headers=[("Warning", f'299 - "{escaped}"'), *answer.headers])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias, cast
 
-from trimtab.apiserver import causes, cells, statuses
+from trimtab.apiserver import causes, statuses
 from trimtab.apiserver.catalogue import Kind, Subresource
+from trimtab.apiserver.cells import words
 from trimtab.apiserver.facts import Schema
 from trimtab.apiserver.patching import Places, place_of
 
@@ -28,14 +29,14 @@ def scale_of(kind: Kind, obj: Json) -> Json:
     selector = cast("Json", spec.get("selector") or {})
     if "matchLabels" not in selector and "matchExpressions" not in selector:
         selector = {"matchLabels": selector}
-    text = cells.selector_text(selector)
+    text = words.selector(selector)
     replicas = spec.get("replicas", 0)
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {name: metadata[name] for name in _KEPT if name in metadata},
         "spec": {"replicas": replicas} if replicas else {},
-        "status": {"replicas": status.get("replicas", 0)} | ({"selector": text} if text != cells.NONE else {}),
+        "status": {"replicas": status.get("replicas", 0)} | ({"selector": text} if text else {}),
     }
 
 

@@ -20,7 +20,7 @@ from trimtab.apiserver.calls import Admission
 from trimtab.apiserver.catalogue import Catalogue, builtin
 from trimtab.apiserver.customs import CustomKinds
 from trimtab.apiserver.facts import Facts, kubernetes
-from trimtab.apiserver.messages import Answer, Request, Response, User
+from trimtab.apiserver.messages import Answer, Request, Response, User, with_warning
 from trimtab.apiserver.negotiation import error_form, form_of
 from trimtab.apiserver.options import Query
 from trimtab.apiserver.pages import Pages, no_page
@@ -137,7 +137,13 @@ class Server:
             custom=target.kind.custom is not None,
             protobuf=known(target.kind.schema),
         )
-        return await self._verbs.do(request, query, target, user, form)
+        if not target.kind.warning:
+            return await self._verbs.do(request, query, target, user, form)
+        try:
+            answer = await self._verbs.do(request, query, target, user, form)
+        except Refused as refused:
+            answer = self._refusal(request, refused)
+        return with_warning(answer, target.kind.warning)
 
     def _refusal(self, request: Request, refused: Refused) -> Response:
         headers = (("Retry-After", str(refused.retry_after)),) if refused.retry_after else ()

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
-from trimtab.apiserver import cells
 from trimtab.apiserver.catalogue import Kind
+from trimtab.apiserver.cells import CELLS
+from trimtab.apiserver.cells.pods import pod_conditions
+from trimtab.apiserver.cells.words import age, name_of, part
 from trimtab.apiserver.custom.columns import PrinterColumn
 from trimtab.apiserver.facts.reader import Column
+from trimtab.apiserver.objects import decode
 from trimtab.kube.invalid import InvalidValueError
 
 Json: TypeAlias = dict[str, Any]
-Cells: TypeAlias = Callable[[Json, datetime], list[Any]]
 
 _PLAIN: Final = (Column("Name", "string", "name", 0), Column("Created At", "date", "", 0))
+_SCALE: Final = (
+    Column("Name", "string", "", 0),
+    Column("Desired", "integer", "", 0),
+    Column("Available", "integer", "", 0),
+    Column("Age", "string", "", 0),
+)
 
 
 def columns_of(kind: Kind) -> list[Json]:
     """The columns of a kind, as the table defines them."""
     if kind.custom is not None:
         return [_definition(_PLAIN[0]), *(column.definition() for column in kind.custom.columns)]
+    if kind.kind == "Scale":  # has no list, by which the others were found
+        return [_definition(each) for each in _SCALE]
     columns = kind.facts.columns if kind.facts is not None and kind.facts.columns else _PLAIN
     return [_definition(each) for each in columns]
 
@@ -31,66 +41,36 @@ def _definition(column: Column) -> Json:
     return {**made, "description": "", "priority": column.priority}
 
 
-def cells_of(kind: Kind, obj: Json, now: datetime) -> list[Any]:
-    """What stands in the columns for an object."""
+def row_of(kind: Kind, obj: Json, now: datetime) -> Json:
+    """The row of an object, without the object itself."""
+    made: Json = {"cells": _cells_of(kind, obj, now)}
+    if kind.bucket == "pods" and (told := pod_conditions(obj)):
+        made["conditions"] = told
+    return made
+
+
+def in_order(kind: Kind, data: Sequence[bytes]) -> list[tuple[Json, bytes]]:
+    """The objects of a table, each with the bytes that it was read from, in the order of its rows."""
+    found = [(decode(each), each) for each in data]
+    if kind.plural == "flowschemas":
+        found.sort(key=lambda pair: (part(pair[0], "spec").get("matchingPrecedence", 0), name_of(pair[0])))
+    return found
+
+
+def _cells_of(kind: Kind, obj: Json, now: datetime) -> list[Any]:
     if kind.custom is not None:
-        return [obj["metadata"].get("name", ""), *(_shown(column, obj, now) for column in kind.custom.columns)]
-    known = _CELLS.get(kind.bucket)
+        return [name_of(obj), *(_shown(column, obj, now) for column in kind.custom.columns)]
+    known = CELLS.get(kind.bucket)
     if known is not None:
         return known(obj, now)
-    if kind.facts is None or not kind.facts.columns:
-        return [obj["metadata"].get("name", ""), obj["metadata"].get("creationTimestamp")]
-    return [_guess(column, obj, now) for column in kind.facts.columns]
+    return [name_of(obj), obj["metadata"].get("creationTimestamp")]
 
 
 def _shown(column: PrinterColumn, obj: Json, now: datetime) -> Any:
     value = column.value(obj)
     if column.type == "date" and isinstance(value, str):
         try:
-            return cells.age(value, now)
+            return age(value, now)
         except InvalidValueError:
             return "<invalid>"
     return value
-
-
-def _guess(column: Column, obj: Json, now: datetime) -> Any:
-    """What stands in a column of a kind that nobody has described: its name says it for the common ones."""
-    metadata = cast("Json", obj["metadata"])
-    match column.name:
-        case "Name":
-            return metadata.get("name", "")
-        case "Age":
-            return cells.age(metadata.get("creationTimestamp"), now)
-        case "Created At":
-            return metadata.get("creationTimestamp")
-        case _:
-            return _named(obj, column.name)
-
-
-def _named(obj: Json, title: str) -> Any:
-    name = title.replace(" ", "").replace("-", "").lower()
-    for part in ("spec", "status", None):
-        there: Any = obj if part is None else obj.get(part)
-        if isinstance(there, dict):
-            for key, value in cast("Json", there).items():
-                if key.lower() == name and isinstance(value, str | int | bool):
-                    return value
-    return "<none>"
-
-
-_CELLS: Final[Mapping[str, Cells]] = {
-    "configmaps": cells.config_map,
-    "secrets": cells.secret,
-    "namespaces": cells.namespace,
-    "pods": cells.pod,
-    "services": cells.service,
-    "nodes": cells.node,
-    "deployments.apps": cells.deployment,
-    "replicasets.apps": cells.replica_set,
-    "statefulsets.apps": cells.stateful_set,
-    "daemonsets.apps": cells.daemon_set,
-    "jobs.batch": cells.job,
-    "serviceaccounts": cells.service_account,
-    "leases.coordination.k8s.io": cells.lease,
-    "events": cells.event,
-}

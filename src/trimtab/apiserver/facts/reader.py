@@ -105,6 +105,8 @@ class ResourceFacts(msgspec.Struct, frozen=True, rename="camel"):
     """What field selectors may name."""
     unknown_field_label: str = ""
     """How a selector is refused that names anything else; `{}` stands for what it named."""
+    warning: str = ""
+    """What everybody is told who asks for it: that it is deprecated."""
     definition: str = msgspec.field(default="", name="schema")
     served_by_default: bool = msgspec.field(default=False, name="default")
     """A server that was told nothing serves it; the others are alpha and beta."""

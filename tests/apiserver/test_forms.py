@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trimtab.apiserver.facts import Facts, Schema, kubernetes
 from trimtab.apiserver.facts.fields import fields_of
 from trimtab.apiserver.messages import PROTOBUF, Request, Response, Streaming
 from trimtab.apiserver.negotiation import form_of
-from trimtab.apiserver.protobuf.decoding import read_protobuf
+from trimtab.apiserver.protobuf.decoding import has_any_key, read_protobuf
 from trimtab.apiserver.protobuf.encoding import to_protobuf
 from trimtab.apiserver.selectorwords import field_fault, label_fault
 from trimtab.apiserver.server import ADMIN, Server
@@ -63,7 +63,7 @@ def values(schema: Schema, depth: int = 0) -> st.SearchStrategy[Any]:
             return st.just("AAEC")
         case "string":
             return TEXTS
-        case _ if not schema.fields and schema.values is not None:
+        case _ if schema.values is not None and has_any_key(schema):
             return st.dictionaries(TEXTS, values(schema.values, depth + 1), min_size=1, max_size=2)
         case _:
             return structs(schema, depth)
@@ -83,6 +83,7 @@ def structs(schema: Schema, depth: int) -> st.SearchStrategy[Any]:
     ) if fields else st.just({})  # fmt: skip
 
 
+@settings(max_examples=300)
 @given(st.data())
 def test_what_is_told_in_protobuf_is_what_was_told_in_json(data: st.DataObject) -> None:
     group, version, kind = data.draw(st.sampled_from(KINDS))

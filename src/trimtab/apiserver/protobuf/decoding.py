@@ -45,6 +45,11 @@ def _schema(facts: Facts, api_version: str, kind: str) -> Schema:
     return schema
 
 
+def has_any_key(schema: Schema) -> bool:
+    """Whether it is a map: a struct without fields is none."""
+    return "additionalProperties" in schema.said()
+
+
 def _struct(schema: Schema, definition: str, data: bytes, depth: int) -> Json:
     if depth > _DEEPEST:
         raise ValueError("exceeded max depth")
@@ -62,7 +67,7 @@ def _struct(schema: Schema, definition: str, data: bytes, depth: int) -> Json:
             continue
         if below.type == "array":
             made.setdefault(field.name, []).append(_value(below.items, wire, value, depth + 1))
-        elif below.is_map and not below.fields and below.values is not None and below.name not in _SPECIAL:
+        elif below.values is not None and has_any_key(below) and below.name not in _SPECIAL:
             key, item = _entry(below.values, value, depth + 1)
             made.setdefault(field.name, {})[key] = item
         else:

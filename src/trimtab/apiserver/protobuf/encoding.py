@@ -16,6 +16,7 @@ import msgspec
 
 from trimtab.apiserver.facts import Schema, kubernetes
 from trimtab.apiserver.facts.fields import fields_of
+from trimtab.apiserver.protobuf.decoding import has_any_key
 from trimtab.apiserver.protobuf.unlisted import named
 from trimtab.kube.timestamps import parse_time
 
@@ -127,7 +128,7 @@ def _field(number: int, schema: Schema) -> Put:
                 put_one(each, out)
 
         return put_all
-    if schema.is_map and not schema.fields and schema.values is not None:
+    if schema.values is not None and has_any_key(schema):
         return _map(number, schema.values)
     match schema.type:
         case "string":

@@ -131,6 +131,11 @@ class Catalogue:
             for kinds in group.versions.values():
                 yield from kinds.values()
 
+    def versions_of(self, kind: Kind) -> list[str]:
+        """All versions in which a kind is served."""
+        group = self._groups.get(kind.group)
+        return [] if group is None else [name for name, kinds in group.versions.items() if kind.plural in kinds]
+
     def put(self, kind: Kind) -> None:
         """Serve a kind, from now on."""
         group = self._groups.setdefault(kind.group, Group(kind.group))

@@ -61,6 +61,7 @@ class Pages:
         if path == _CONFIGURATION:
             return self._configuration(request)
         if path == _KEYS:
+            _check_method(request)
             body = msgspec.json.encode({"keys": [self._tokens.public_key()]})
             return Response(200, body, "application/jwk-set+json", _FOR_AN_HOUR)
         if path == "/":
@@ -121,6 +122,7 @@ class Pages:
 
     def _configuration(self, request: Request) -> Response:
         """Where those who check tokens by themselves find the keys."""
+        _check_method(request)
         about = {
             "issuer": ISSUER,
             "jwks_uri": f"https://{request.header('host') or self._address()}{_KEYS}",

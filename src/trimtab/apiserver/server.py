@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from trimtab.apiserver import forms, options, statuses
+from trimtab.apiserver import forms, options, statuses, warned
 from trimtab.apiserver.access.access import Access
 from trimtab.apiserver.admission.conversions import Conversions
 from trimtab.apiserver.admission.gate import Gate
@@ -146,7 +146,9 @@ class Server:
         return with_warning(answer, target.kind.warning)
 
     def _refusal(self, request: Request, refused: Refused) -> Response:
-        headers = (("Retry-After", str(refused.retry_after)),) if refused.retry_after else ()
+        headers = warned.headers(refused.warnings)
+        if refused.retry_after:
+            headers.append(("Retry-After", str(refused.retry_after)))
         form = error_form(request.header("accept"))
         return forms.response(form, msgspec.json.encode(refused.body()), refused.code, headers)
 

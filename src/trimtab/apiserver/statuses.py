@@ -43,6 +43,7 @@ class Refused(TrimtabError):
         self.retry_after = retry_after
         self.continue_ = continue_
         self.empty_details = empty_details
+        self.warnings: tuple[str, ...] = ()  # told along with it
 
     def body(self) -> dict[str, Any]:
         """The Status."""

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from trimtab.apiserver import bodies, forms, options, statuses
+from trimtab.apiserver import bodies, forms, options, statuses, warned
 from trimtab.apiserver.builtin.defaults import defaults_of
 from trimtab.apiserver.calls import Admission, Call, Questions
 from trimtab.apiserver.catalogue import Catalogue, Kind, Subresource
@@ -91,7 +91,12 @@ class Verbs:
         elif sub is not None and sub.name not in _WHOLE:
             raise statuses.method_not_allowed()
         shown = Shown(target.kind, form, options.first(query, "includeObject"))
-        return await verb(_Asked(request, query, target, user, shown))
+        asked = _Asked(request, query, target, user, shown)
+        try:
+            return await verb(asked)
+        except statuses.Refused as refused:
+            refused.warnings = tuple(asked.warnings)
+            raise
 
     def make(self, target: Target, obj: Json) -> None:
         """Make an object that is always there."""
@@ -163,7 +168,7 @@ class Verbs:
     async def _act(self, asked: _Asked) -> Answer:
         call, obj = self._written(self._view(asked))
         await self._actions.act(call, asked.target, obj)
-        return forms.response(Form(asked.shown.form.media), _DONE, 201, _warned(call))
+        return forms.response(Form(asked.shown.form.media), _DONE, 201, warned.headers(call.warnings))
 
     def _view(self, asked: _Asked) -> _Asked:
         """The same, about what a subresource holds in its own right, where it does."""
@@ -172,7 +177,7 @@ class Verbs:
             kind = self._kind_of(sub, f"{kind.plural}/{sub.name}")
         shown = Shown(kind, asked.shown.form, asked.shown.included)
         about = Target(kind, target.verb, target.namespace, target.name, sub)
-        return _Asked(asked.request, asked.query, about, asked.user, shown)
+        return _Asked(asked.request, asked.query, about, asked.user, shown, asked.warnings)
 
     def _kind_of(self, sub: Subresource, plural: str) -> Kind:
         schema = self._facts.schema(sub.group, sub.version, sub.kind)
@@ -209,9 +214,8 @@ class Verbs:
         kind = scale_kind(self._facts.schema(sub.group, sub.version, sub.kind), sub)
         record = self._store.get(target.kind.bucket, target.key)
         shown = Shown(kind, asked.shown.form, asked.shown.included)
-        view = _Asked(
-            asked.request, asked.query, Target(kind, target.verb, target.namespace, target.name, sub), asked.user, shown
-        )
+        about = Target(kind, target.verb, target.namespace, target.name, sub)
+        view = _Asked(asked.request, asked.query, about, asked.user, shown, asked.warnings)
         if target.verb == "get":
             if record is None:
                 raise statuses.not_found(target.kind.plural, target.kind.group, target.name)
@@ -247,7 +251,9 @@ class Verbs:
         if written.deleted and not strategy.returns_deleted:
             kind = target.kind
             done = statuses.success(target.name, kind.group, kind.plural, written.obj["metadata"]["uid"])
-            return forms.response(Form(asked.shown.form.media), msgspec.json.encode(done), 200, _warned(call))
+            return forms.response(
+                Form(asked.shown.form.media), msgspec.json.encode(done), 200, warned.headers(call.warnings)
+            )
         return self._object(asked, call, written.obj, 200)
 
     async def _delete_collection(self, asked: _Asked) -> Answer:
@@ -256,9 +262,8 @@ class Verbs:
         listed = list_objects(self._store, target, list_options(target, asked.query))
         for record in listed.records:
             namespace, _, name = record.key.rpartition("/")
-            one = _Asked(
-                asked.request, asked.query, Target(target.kind, "delete", namespace, name), asked.user, asked.shown
-            )
+            about = Target(target.kind, "delete", namespace, name)
+            one = _Asked(asked.request, asked.query, about, asked.user, asked.shown, asked.warnings)
             call = self._call(one, WriteOptions(dry_run=wanted.dry_run), wanted)
             call.collective = True
             try:
@@ -267,7 +272,8 @@ class Verbs:
                 if refused.reason != "NotFound":  # somebody else was faster
                     raise
         data = await self._versions.served(target.kind, [record.data for record in listed.records])
-        return forms.response(asked.shown.form, asked.shown.many(data, list_metadata(listed), self._around.now()))
+        body = asked.shown.many(data, list_metadata(listed), self._around.now())
+        return forms.response(asked.shown.form, body, 200, warned.headers(asked.warnings))
 
     # Inner parts
 
@@ -278,14 +284,15 @@ class Verbs:
 
     def _call(self, asked: _Asked, wanted: WriteOptions, deletion: DeleteOptions | None = None) -> Call:
         agent = asked.request.header("user-agent").partition("/")[0]
-        return Call(asked.target, asked.user, wanted, wanted.manager or agent[:128] or "unknown", deletion=deletion)
+        manager = wanted.manager or agent[:128] or "unknown"
+        return Call(asked.target, asked.user, wanted, manager, asked.warnings, deletion=deletion)
 
     def _one(self, asked: _Asked, data: bytes) -> Response:
         return forms.response(asked.shown.form, asked.shown.one(data, self._around.now()))
 
     def _object(self, asked: _Asked, call: Call, obj: Json, status: int) -> Response:
         body = asked.shown.one(msgspec.json.encode(obj), self._around.now())
-        return forms.response(asked.shown.form, body, status, _warned(call))
+        return forms.response(asked.shown.form, body, status, warned.headers(call.warnings))
 
 
 class _Asked(msgspec.Struct):
@@ -296,12 +303,4 @@ class _Asked(msgspec.Struct):
     target: Target
     user: User
     shown: Shown
-
-
-def _warned(call: Call) -> list[tuple[str, str]]:
-    return [("Warning", f"299 - {_quoted(text)}") for text in call.warnings]
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    warnings: list[str] = msgspec.field(default_factory=list[str])

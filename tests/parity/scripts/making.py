@@ -112,6 +112,8 @@ PATHS: dict[str, str] = {
     "validating": f"{_ADMISSION}/validatingwebhookconfigurations",
     "policies": f"{_ADMISSION}/validatingadmissionpolicies",
     "policybindings": f"{_ADMISSION}/validatingadmissionpolicybindings",
+    "mpolicies": f"{_ADMISSION}/mutatingadmissionpolicies",
+    "mbindings": f"{_ADMISSION}/mutatingadmissionpolicybindings",
     "ssar": "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
     "sar": "/apis/authorization.k8s.io/v1/subjectaccessreviews",
     "lsar": _in("authorization.k8s.io/v1", "localsubjectaccessreviews"),
@@ -177,5 +179,7 @@ TEMPLATES: dict[str, dict[str, Any]] = {
     "mwc": _of("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
     "vap": _of("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
     "vapb": _of("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
+    "map": _of("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"),
+    "mapb": _of("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding"),
 }
 """Objects that lack nothing but a name."""

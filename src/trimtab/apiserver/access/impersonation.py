@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import unquote
 
-from trimtab.apiserver import statuses
+from trimtab.apiserver import names, statuses
 from trimtab.apiserver.access.attributes import Attributes, refusal
 from trimtab.apiserver.access.rbac import MASTERS, Rbac
 from trimtab.apiserver.causes import quoted
@@ -25,6 +25,9 @@ _AUTHENTICATION: Final = "authentication.k8s.io"
 _ACCOUNT: Final = "system:serviceaccount:"
 _NODE: Final = "system:node:"
 _EXTRA: Final = "impersonate-extra-"
+_ON_NODE: Final = "authentication.kubernetes.io/node-name"
+_ASSOCIATED: Final = "associated-node"
+_MANY: Final = 4  # checks of one sort, before which it is asked whether all of that sort are allowed
 _MOST_REMEMBERED: Final = 1000
 
 
@@ -72,8 +75,8 @@ class Impersonation:
         """The user to go on as; refused where the asker may not be them."""
         user = asked.user
         if MASTERS in user.groups:
-            return _completed(wanted)
-        modes = _modes(wanted)
+            return _completed(wanted, _modes(wanted, user)[0])
+        modes = _modes(wanted, user)
         last = self._last.get(user.name)
         if last in modes:
             modes.sort(key=lambda mode: mode != last)
@@ -87,7 +90,7 @@ class Impersonation:
             if len(self._last) >= _MOST_REMEMBERED:
                 self._last.clear()
             self._last[user.name] = mode
-            return _completed(wanted)
+            return _completed(wanted, mode)
         assert first is not None
         raise first
 
@@ -97,21 +100,41 @@ class Impersonation:
             self._allow(replace(asked, verb=f"impersonate-on:{mode}:{asked.verb}"))
             verb, group = f"impersonate:{mode}", _AUTHENTICATION
         base = Attributes(asked.user, verb, group, "v1")
-        account = _account(wanted.name)
+        account, node = _account(wanted.name), _node(wanted.name)
         if account is not None:
             self._allow(replace(base, resource="serviceaccounts", namespace=account[0], name=account[1]))
-        elif mode.endswith("node"):
-            self._allow(replace(base, resource="nodes", name=wanted.name.removeprefix(_NODE)))
+        elif mode and node:
+            # who may be the node that they are on, may be any that they come to be on
+            name = "*" if mode == _ASSOCIATED else node
+            self._allow(replace(base, resource="nodes", name=name))
         else:
             self._allow(replace(base, resource="users", name=wanted.name))
-        for each in wanted.groups:
-            self._allow(replace(base, resource="groups", name=each))
         about = replace(base, group=_AUTHENTICATION)
-        for key, values in wanted.extra.items():
-            for value in values:
-                self._allow(replace(about, resource="userextras", subresource=key, name=value))
         if wanted.uid:
             self._allow(replace(about, resource="uids", name=wanted.uid))
+        self._check_groups(replace(base, resource="groups"), wanted.groups, constrained=bool(mode))
+        self._check_extra(replace(about, resource="userextras"), wanted.extra, constrained=bool(mode))
+
+    def _check_groups(self, asked: Attributes, groups: Sequence[str], *, constrained: bool) -> None:
+        if constrained and "" in groups:
+            raise refusal(asked, "impersonating the empty string group is not allowed")
+        if constrained and MASTERS in groups:
+            why = f"impersonating the {MASTERS} group is not allowed"
+            raise refusal(replace(asked, name=MASTERS), why)
+        if constrained and len(groups) >= _MANY and self._rbac.decide(replace(asked, name="*")).allowed:
+            return
+        for each in groups:
+            self._allow(replace(asked, name=each))
+
+    def _check_extra(self, asked: Attributes, extra: Mapping[str, Sequence[str]], *, constrained: bool) -> None:
+        if constrained and (wrong := _wrong_extra(extra)):
+            raise refusal(asked, wrong)
+        many = constrained and sum(max(1, len(values)) for values in extra.values()) >= _MANY
+        if many and self._rbac.decide(replace(asked, subresource="*", name="*")).allowed:
+            return
+        for key, values in extra.items():
+            for value in values:
+                self._allow(replace(asked, subresource=key, name=value))
 
     def _allow(self, asked: Attributes) -> None:
         decision = self._rbac.decide(asked)
@@ -119,27 +142,52 @@ class Impersonation:
             raise refusal(asked, decision.reason)
 
 
-def _modes(wanted: Wanted) -> list[str]:
+def _modes(wanted: Wanted, user: User) -> list[str]:
+    """In which modes somebody may be wanted, in the order in which they are tried; "" is the old one."""
+    node = _node(wanted.name)
     if _account(wanted.name) is not None:
         return ["serviceaccount", ""] if wanted.is_name_only else [""]
-    if wanted.name.startswith(_NODE):
-        return ["arbitrary-node", ""] if wanted.is_name_only else [""]
-    return ["user-info", ""]
+    if not node:
+        return ["user-info", ""]
+    if not wanted.is_name_only:
+        return [""]
+    on = user.extra.get(_ON_NODE, ())
+    associated = _account(user.name) is not None and list(on) == [node]
+    return [_ASSOCIATED, "arbitrary-node", ""] if associated else ["arbitrary-node", ""]
 
 
-def _completed(wanted: Wanted) -> User:
+def _wrong_extra(extra: Mapping[str, Sequence[str]]) -> str:
+    for key, values in extra.items():
+        if not key:
+            return "impersonating the empty string key in extra is not allowed"
+        if key != key.lower():
+            return f"impersonating a non-lowercase key in extra is not allowed: {quoted(key)}"
+        if not values:
+            return "impersonating empty values in extra is not allowed"
+        if "" in values:
+            return "impersonating the empty string value in extra is not allowed"
+    return ""
+
+
+def _completed(wanted: Wanted, mode: str) -> User:
     """The user with the groups that everybody of their sort has."""
     groups = wanted.groups
     account = _account(wanted.name)
     if account is not None and not groups:
         groups = account_groups(account[0])
-    elif wanted.name.startswith(_NODE) and not groups:
+    elif mode and _node(wanted.name):
         groups = ("system:nodes",)
     if wanted.name == _ANONYMOUS:
         groups = groups if _UNAUTHENTICATED in groups else (*groups, _UNAUTHENTICATED)
     elif AUTHENTICATED not in groups and _UNAUTHENTICATED not in groups:
         groups = (*groups, AUTHENTICATED)
     return User(wanted.name, groups, wanted.uid, wanted.extra)
+
+
+def _node(name: str) -> str:
+    """The node that is meant by a user's name, "" where none is."""
+    node = name.removeprefix(_NODE) if name.startswith(_NODE) else ""
+    return "" if names.subdomain(node) else node
 
 
 def account_groups(namespace: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import binascii
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias, cast
 
 import msgspec
@@ -32,6 +32,7 @@ ISSUER: Final = "https://kubernetes.default.svc"
 _CLAIM: Final = "kubernetes.io"
 _LONGEST: Final = 16 << 10  # characters of a token
 _HALF: Final = 32  # bytes of each of the two numbers of a signature
+_LEEWAY: Final = timedelta(minutes=1)
 _SHORTEST_LIFE: Final = 600
 _LONGEST_LIFE: Final = 1 << 32
 _BOUND: Final = {("v1", "Pod"): "pods", ("v1", "Secret"): "secrets", ("v1", "Node"): "nodes"}
@@ -64,12 +65,13 @@ class Tokens:
 
     def issue(self, namespace: str, name: str, request: Json) -> Json:
         """The answer to a TokenRequest for a service account."""
-        account = self._get("serviceaccounts", f"{namespace}/{name}")
-        if account is None:
-            raise statuses.not_found("serviceaccounts", "", name)
         given = cast("Json", request.get("metadata") or {})
         spec = cast("Json", request.get("spec") or {})
         _check_identity(given, namespace, name)
+        account = self._get("serviceaccounts", f"{namespace}/{name}")
+        if account is None:
+            raise statuses.not_found("serviceaccounts", "", name)
+        _check_uid(given, account["metadata"]["uid"], name)
         seconds = spec.get("expirationSeconds", 3600)
         _check_life(seconds)
         audiences = list(spec.get("audiences") or [ISSUER])
@@ -110,7 +112,9 @@ class Tokens:
         claim = body[_CLAIM]
         namespace, ref = claim["namespace"], claim["serviceaccount"]
         account = self._get("serviceaccounts", f"{namespace}/{ref['name']}")
-        self._check_there("serviceaccounts", ref, account)
+        self._check_account(ref, account)
+        if self._is_gone(cast("Json", account)):
+            raise BadToken(f"service account {namespace}/{ref['name']} has been deleted")
         extra: dict[str, Sequence[str]] = {CREDENTIAL: [f"JTI={body['jti']}"]}
         for (_, kind), plural in _BOUND.items():
             there = claim.get(kind.lower())
@@ -119,19 +123,31 @@ class Tokens:
             key = there["name"] if kind == "Node" else f"{namespace}/{there['name']}"
             found = self._get(plural, key)
             if kind != "Node" or "pod" not in claim:
-                self._check_there(plural, there, found)
+                self._check_bound(kind, there, found)
             extra |= _shown_extra(kind, there)
         name = account_name(namespace, ref["name"])
         groups = (*account_groups(namespace), AUTHENTICATED)
         return Known(User(name, groups, ref["uid"], extra), meant)
 
-    def _check_there(self, plural: str, ref: Json, found: Json | None) -> None:
-        name = ref["name"]
+    def _check_account(self, ref: Json, found: Json | None) -> None:
         if found is None:
-            raise BadToken(f'{plural} "{name}" not found')
-        metadata = found["metadata"]
-        if metadata["uid"] != ref["uid"]:
-            raise BadToken(f"{plural[:-1]} UID ({metadata['uid']}) does not match claim ({ref['uid']})")
+            raise BadToken(f'serviceaccounts "{ref["name"]}" not found')
+        uid = found["metadata"]["uid"]
+        if uid != ref["uid"]:
+            raise BadToken(f"service account UID ({uid}) does not match claim ({ref['uid']})")
+
+    def _check_bound(self, kind: str, ref: Json, found: Json | None) -> None:
+        """What a token is bound to has to be there, and not to have been about to go for long."""
+        if found is None or self._is_gone(found):
+            raise BadToken("service account token has been invalidated")
+        uid = found["metadata"]["uid"]
+        if uid != ref["uid"]:
+            what = kind.lower()
+            raise BadToken(f"{what} UID ({uid}) does not match service account {what} ref claim ({ref['uid']})")
+
+    def _is_gone(self, obj: Json) -> bool:
+        at = obj["metadata"].get("deletionTimestamp")
+        return bool(at) and datetime.fromisoformat(at) < self._around.now() - _LEEWAY
 
     def _bind(self, namespace: str, account: str, bound: Json) -> Json:
         version, kind, name = (bound.get(key) or "" for key in ("apiVersion", "kind", "name"))
@@ -270,6 +286,13 @@ def _check_identity(given: Json, namespace: str, name: str) -> None:
         why = "must match the service account namespace if specified"
         about = causes.invalid("metadata.namespace", given["namespace"], why)
         raise statuses.invalid("TokenRequest", "authentication.k8s.io", name, [about])
+
+
+def _check_uid(given: Json, uid: str, name: str) -> None:
+    wanted = given.get("uid") or uid
+    if wanted != uid:
+        why = f"the UID in the token request ({wanted}) does not match the UID of the service account ({uid})"
+        raise statuses.conflict("TokenRequest", "authentication.k8s.io", name, why)
 
 
 def _check_life(seconds: Any) -> None:

@@ -8,10 +8,11 @@ from trimtab.apiserver.admission.expressions import WITH_NAMESPACE, Expression
 from trimtab.apiserver.cel import types as t
 from trimtab.apiserver.cel.declared import Declared
 from trimtab.apiserver.cel.program import KUBERNETES, MUTATING, Environment, Variable
+from trimtab.apiserver.cel.structs import OBJECT, PATCH
 
 Json: TypeAlias = dict[str, Any]
 
-_MUTATED: Final = {"ApplyConfiguration": t.struct("Object"), "JSONPatch": t.list_of(t.struct("JSONPatch"))}
+_MUTATED: Final = {"ApplyConfiguration": t.struct(OBJECT), "JSONPatch": t.list_of(t.struct(PATCH))}
 
 
 class Scope:
@@ -57,4 +58,4 @@ class Scope:
         known = {name: variable for name, variable in self._known.items() if name != hidden}
         if self.variables or mutates:
             known["variables"] = Variable(self._declared.type, self._declared)
-        return Environment(known, MUTATING if mutates else KUBERNETES)
+        return Environment(known, MUTATING if mutates else KUBERNETES, makes_structs=mutates)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from trimtab.apiserver.admission.expressions import PLAIN, Expression
+from trimtab.apiserver.admission.expressions import CONDITIONS_COST, PLAIN, Budget, Expression, OutOfBudget
 from trimtab.apiserver.cel.program import Environment
 
 Json: TypeAlias = dict[str, Any]
@@ -28,8 +28,12 @@ class Conditions:
     def hold(self, values: Mapping[str, Any]) -> tuple[bool, str]:
         """Whether they do, and what went wrong: one that is false decides, whatever went wrong with others."""
         errors: list[str] = []
+        budget = Budget(CONDITIONS_COST)
         for _, expression in self._all:
-            value, error = expression.evaluate(values)
+            try:
+                value, error = expression.evaluate(values, budget)
+            except OutOfBudget as spent:
+                return False, str(spent)
             if error:
                 errors.append(f"expression '{expression.source}' resulted in error: {error}")
             elif value is not True:

@@ -11,7 +11,7 @@ from trimtab.apiserver.access.impersonation import AUTHENTICATED, account_groups
 from trimtab.apiserver.access.rbac import Rbac, account_name
 from trimtab.apiserver.admission.requests import Write, request_body
 from trimtab.apiserver.cel import types as t
-from trimtab.apiserver.cel.declared import Declared, ObjectValue
+from trimtab.apiserver.cel.declared import Declared
 from trimtab.apiserver.cel.errors import CelError, EvaluationError
 from trimtab.apiserver.cel.library.authorizer import AUTHORIZER_TYPE, RESOURCE_TYPE, Authorizer, Decision
 from trimtab.apiserver.cel.library.authorizer import Attributes as Asked
@@ -26,6 +26,7 @@ Json: TypeAlias = dict[str, Any]
 _S: Final[Json] = {"type": "string"}
 _LIST: Final[Json] = {"type": "array", "items": _S}
 _MAP: Final[Json] = {"type": "object", "additionalProperties": _S}
+_TIME: Final[Json] = {"type": "string", "format": "date-time"}
 _LISTS: Final[Json] = {"type": "object", "additionalProperties": _LIST}
 
 
@@ -42,12 +43,22 @@ _REQUEST: Final = _struct(
 )  # fmt: skip
 _NAMESPACE: Final = _struct(
     metadata=_struct(
-        name=_S, generateName=_S, namespace=_S, labels=_MAP, annotations=_MAP, uid=_S, creationTimestamp=_S,
-        deletionTimestamp=_S, generation={"type": "integer"}, resourceVersion=_S, finalizers=_LIST,
+        name=_S, generateName=_S, namespace=_S, labels=_MAP, annotations=_MAP, UID=_S, creationTimestamp=_TIME,
+        deletionTimestamp=_TIME, deletionGracePeriodSeconds={"type": "integer"}, generation={"type": "integer"},
+        resourceVersion=_S, finalizers=_LIST,
     ),
     spec=_struct(finalizers=_LIST),
-    status=_struct(phase=_S),
+    status=_struct(
+        phase=_S,
+        conditions={
+            "type": "array",
+            "items": _struct(status=_S, type=_S, lastTransitionTime=_TIME, message=_S, reason=_S),
+        },
+    ),
 )  # fmt: skip
+
+
+_SEEN: Final = (*_NAMESPACE["properties"]["metadata"]["properties"], "uid")
 
 
 def _declared(schema: Json, name: str) -> Declared:
@@ -57,6 +68,7 @@ def _declared(schema: Json, name: str) -> Declared:
 
 
 REQUEST: Final = _declared(_REQUEST, "kubernetes.AdmissionRequest")
+REQUEST.fields["options"] = REQUEST.properties["options"] = Declared("unknown", t.DYN)
 NAMESPACE: Final = _declared(_NAMESPACE, "kubernetes.Namespace")
 _AUTHORIZER: Final = Declared("object", AUTHORIZER_TYPE, {"requestResource": Declared("unknown", RESOURCE_TYPE)})
 VARIABLES: Final[Mapping[str, Variable]] = {
@@ -73,6 +85,32 @@ WITH_NAMESPACE: Final[Mapping[str, Variable]] = {
 }
 
 
+RULES_COST: Final = 10_000_000
+"""What all rules of a policy may cost for one write."""
+CONDITIONS_COST: Final = 2_500_000
+"""What all its match conditions may."""
+
+
+class OutOfBudget(Exception):
+    """Expressions that share a budget have spent it."""
+
+    def __init__(self) -> None:
+        super().__init__("validation failed due to running out of cost budget, no further validation rules will be run")
+
+
+class Budget:
+    """What the expressions of one policy may still cost for one write."""
+
+    def __init__(self, left: int = RULES_COST) -> None:
+        self._left = left
+
+    def spend(self, cost: int) -> None:
+        """Take what an evaluation has cost. Raises OutOfBudget."""
+        self._left -= cost
+        if self._left < 0:
+            raise OutOfBudget
+
+
 class Expression:
     """An expression, and what it compiled to, or why it did not."""
 
@@ -86,11 +124,13 @@ class Expression:
         except CelError as error:
             self.problem = str(error)
 
-    def evaluate(self, values: Mapping[str, Any]) -> tuple[Any, str]:
-        """Its value, or what went wrong."""
+    def evaluate(self, values: Mapping[str, Any], budget: Budget | None = None) -> tuple[Any, str]:
+        """Its value, or what went wrong. Raises OutOfBudget."""
         if self.program is None:
             return None, f"compilation error: {self.problem}"
         outcome = self.program.evaluate(values)
+        if budget is not None:
+            budget.spend(outcome.cost)
         return outcome.value, "" if outcome.error is None else str(outcome.error)
 
 
@@ -115,10 +155,13 @@ class _Asking(Authorizer, CelMapping):
 class Lazy(CelMapping):
     """Variables of a policy, each evaluated when it is first looked at."""
 
-    __slots__ = ("_expressions", "_known", "_values")
+    __slots__ = ("_budget", "_expressions", "_known", "_values")
 
-    def __init__(self, expressions: Mapping[str, Expression], values: Mapping[str, Any]) -> None:
+    def __init__(
+        self, expressions: Mapping[str, Expression], values: Mapping[str, Any], budget: Budget | None = None
+    ) -> None:
         self._expressions = expressions
+        self._budget = budget
         self._values = values
         self._known: dict[str, tuple[Any, str]] = {}
 
@@ -128,7 +171,7 @@ class Lazy(CelMapping):
         if expression is None:
             return MISSING
         if key not in self._known:
-            self._known[key] = expression.evaluate({**self._values, "variables": self})
+            self._known[key] = expression.evaluate({**self._values, "variables": self}, self._budget)
         value, error = self._known[key]
         if error:
             raise EvaluationError(f'composited variable "{key}" fails to evaluate: {error}')
@@ -145,9 +188,7 @@ class Lazy(CelMapping):
 def variables_of(write: Write, rbac: Rbac, version: str) -> dict[str, Any]:
     """What the expressions are evaluated with."""
     body = request_body(write, "", version)
-    request = {name: value for name, value in body.items() if name not in ("object", "oldObject", "options", "uid")}
-    for name in ("subResource", "requestSubResource", "name", "namespace"):
-        request.setdefault(name, "")
+    request = {name: value for name, value in body.items() if name not in ("object", "oldObject", "uid")}
     asked = Asked(write.call.user)
     authorizer = Authorizer(_decider(rbac), asked, _account)
     target = write.call.target
@@ -159,16 +200,23 @@ def variables_of(write: Write, rbac: Rbac, version: str) -> dict[str, Any]:
     return {
         "object": body["object"],
         "oldObject": body["oldObject"],
-        "request": ObjectValue(REQUEST, request),
+        "request": request,
         "authorizer": _Asking(_decider(rbac), asked, _account, about=about),
         "namespaceObject": _namespace_value(write),
     }
 
 
-def _namespace_value(write: Write) -> Any:
+def _namespace_value(write: Write) -> Json | None:
+    """What expressions see of the namespace. Its times are text to them, whatever their type says."""
     if not write.kind.namespaced or write.namespace is None:
         return None
-    return ObjectValue(NAMESPACE, write.namespace)
+    given = cast("Json", write.namespace["metadata"])
+    metadata = {name: given[name] for name in _SEEN if name in given}
+    return {
+        "metadata": metadata,
+        "spec": write.namespace.get("spec") or {},
+        "status": write.namespace.get("status") or {},
+    }
 
 
 def _account(namespace: str, name: str) -> User:

@@ -7,8 +7,10 @@ from typing import Any, TypeAlias
 from trimtab.apiserver.access.escalation import check_escalation
 from trimtab.apiserver.access.rbac import Rbac
 from trimtab.apiserver.admission.matching import EXEMPT
+from trimtab.apiserver.admission.mutations import Mutations
 from trimtab.apiserver.admission.policies import Policies
 from trimtab.apiserver.admission.requests import Write
+from trimtab.apiserver.admission.rounds import Rounds
 from trimtab.apiserver.admission.webhooks import Webhooks
 from trimtab.apiserver.calls import Call
 from trimtab.apiserver.catalogue import Catalogue
@@ -31,15 +33,16 @@ class Gate:
         self._rbac = rbac
         self._plugins = plugins if plugins is not None else Plugins(Means(store, around, rbac))
         self._webhooks = Webhooks(store, catalogue, rbac, around)
+        self._mutations = Mutations(store, catalogue, rbac)
         self._policies = Policies(store, catalogue, rbac)
 
     async def mutate(self, call: Call, operation: str, new: Json | None, old: Json | None) -> Json | None:
         """What is to be written instead."""
         self._plugins.admit(call, operation, new, old)
-        if self._webhooks.any_mutating and call.target.kind.bucket not in EXEMPT:
+        if self._any_mutating and call.target.kind.bucket not in EXEMPT:
             if new is not None and call.target.namespace:
                 new["metadata"]["namespace"] = call.target.namespace
-            new = await self._webhooks.mutate(self._write(call, operation, new, old))
+            new = await self._changed(self._write(call, operation, new, old))
             self._plugins.admit(call, operation, new, old)  # again, for what webhooks made of it
         if new is not None:
             check_escalation(self._rbac, call, new, old)
@@ -50,17 +53,32 @@ class Gate:
         if operation == "DELETE":
             self._plugins.admit(call, operation, new, old)
         self._plugins.validate(call, operation, new, old)
-        mutating = operation == "DELETE" and self._webhooks.any_mutating  # nothing is left for them to change
+        mutating = operation == "DELETE" and self._any_mutating  # nothing is left for them to change
         if not (mutating or self._policies.any or self._webhooks.any_validating):
             return
         if call.target.kind.bucket in EXEMPT:
             return
         write = self._write(call, operation, new, old)
         if mutating:
-            await self._webhooks.mutate(write)
+            await self._changed(write)
         if self._policies.any:
             self._policies.check(write)
         await self._webhooks.validate(write)
+
+    @property
+    def _any_mutating(self) -> bool:
+        return self._webhooks.any_mutating or self._mutations.any
+
+    async def _changed(self, write: Write) -> Json | None:
+        """What policies and webhooks make of an object; who wants it sees it again when others changed it after."""
+        policies, webhooks = Rounds(), Rounds()
+        self._mutations.mutate(write, policies)
+        await self._webhooks.mutate(write, webhooks)
+        if policies.wanted or webhooks.wanted:
+            policies.again = webhooks.again = True
+            self._mutations.mutate(write, policies)
+            await self._webhooks.mutate(write, webhooks)
+        return write.new
 
     def _write(self, call: Call, operation: str, new: Json | None, old: Json | None) -> Write:
         target = call.target

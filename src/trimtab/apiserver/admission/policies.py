@@ -6,17 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
+import msgspec
+
 from trimtab.apiserver import statuses
-from trimtab.apiserver.access.rbac import Rbac, selector_of
+from trimtab.apiserver.access.rbac import Rbac
+from trimtab.apiserver.admission.bindings import Binding, Bindings
 from trimtab.apiserver.admission.compiling import Scope
 from trimtab.apiserver.admission.conditions import Conditions
-from trimtab.apiserver.admission.expressions import Expression, Lazy, variables_of
+from trimtab.apiserver.admission.expressions import Budget, Expression, Lazy, OutOfBudget, variables_of
 from trimtab.apiserver.admission.hooks import Compiled
 from trimtab.apiserver.admission.matching import Match
 from trimtab.apiserver.admission.requests import Write
-from trimtab.apiserver.catalogue import Catalogue, Kind
+from trimtab.apiserver.catalogue import Catalogue
 from trimtab.apiserver.causes import Cause
-from trimtab.apiserver.objects import decode
 from trimtab.apiserver.statuses import Refused
 from trimtab.apiserver.storage import Store
 from trimtab.kube.reasons import CODES
@@ -25,7 +27,9 @@ Json: TypeAlias = dict[str, Any]
 
 POLICIES: Final = "validatingadmissionpolicies.admissionregistration.k8s.io"
 BINDINGS: Final = "validatingadmissionpolicybindings.admissionregistration.k8s.io"
-_LONGEST_MESSAGE: Final = 5 << 10
+_FAILURE: Final = "validation.policy.admission.k8s.io/validation_failure"
+_LONGEST_MESSAGE: Final = 5 << 10  # bytes
+_LONGEST_ANNOTATION: Final = 10 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,148 +57,131 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class _Binding:
-    name: str
-    policy: str
-    match: Match | None
-    actions: frozenset[str]
-    params: Json | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Found:
     """Something that a policy has against a write."""
 
-    policy: str
-    binding: _Binding
+    policy: Policy
+    binding: Binding | None
     message: str
     reason: str = "Invalid"
+    place: int = 0  # of the rule among those of the policy
+    always: bool = False  # it is denied whatever the binding says that is to be done
 
 
 class Policies:
     """Checks writes against them."""
 
     def __init__(self, store: Store, catalogue: Catalogue, rbac: Rbac) -> None:
-        self._store = store
-        self._catalogue = catalogue
         self._rbac = rbac
-        self._policies = Compiled(store, POLICIES, read_policy)
-        self._bindings = Compiled(store, BINDINGS, _read_binding)
+        policies = Compiled(store, POLICIES, read_policy)
+        self._bindings = Bindings(store, catalogue, policies, BINDINGS, default=("Deny",))
 
     @property
     def any(self) -> bool:
         """Whether there are any that are bound."""
-        return bool(self._bindings.all()) and bool(self._policies.all())
+        return self._bindings.any
 
     def check(self, write: Write) -> None:
         """Refuse what a policy denies, and warn of what it warns of."""
         denied: list[_Found] = []
-        policies = {policy.name: policy for policy in self._policies.all()}
-        for binding in self._bindings.all():
-            policy = policies.get(binding.policy)
-            for found in self._checked(policy, binding, write) if policy is not None else ():
-                if "Warn" in binding.actions:
-                    said = f"Validation failed for ValidatingAdmissionPolicy '{found.policy}' with binding"
-                    write.call.warnings.append(f"{said} '{binding.name}': {found.message}")
-                if "Audit" in binding.actions:
-                    write.annotations["validation.policy.admission.k8s.io/validation_failure"] = found.message
-                if "Deny" in binding.actions:
-                    denied.append(found)
+        for found in self._found(write):
+            binding = found.binding
+            actions = ("Deny",) if found.always or binding is None else binding.actions
+            if "Deny" in actions:
+                denied.append(found)
+            if "Warn" in actions and binding is not None:
+                said = f"Validation failed for ValidatingAdmissionPolicy '{found.policy.name}' with binding"
+                write.call.warnings.append(f"{said} '{binding.name}': {found.message}")
+            if "Audit" in actions and binding is not None:
+                write.annotations[_FAILURE] = _audited(found, binding)
         if denied:
             raise _refusal(write, denied[0])
 
-    def _checked(self, policy: Policy, binding: _Binding, write: Write) -> Iterator[_Found]:
-        versions = self._versions(write)
-        version = policy.match.version(write, versions)
-        if not version or (binding.match is not None and not binding.match.version(write, versions)):
-            return
-        values = variables_of(write, self._rbac, version)
-        try:
-            params = list(self._params(policy, binding, write))
-        except _UnboundError as error:
-            if not policy.ignores_failure:
-                yield _Found(policy.name, binding, f"failed to configure binding: {error}")
-            return
-        for each in params:
-            yield from self._evaluated(policy, binding, {**values, "params": each}, write)
-
-    def _evaluated(self, policy: Policy, binding: _Binding, values: dict[str, Any], write: Write) -> Iterator[_Found]:
-        holds, error = policy.conditions.hold(values)
-        if error and not policy.ignores_failure:
-            yield _Found(policy.name, binding, error)
-        if not holds:
-            return
-        values["variables"] = Lazy(policy.variables, values)
-        for validation in policy.validations:
-            value, error = validation.rule.evaluate(values)
-            if error:
+    def _found(self, write: Write) -> Iterator[_Found]:
+        for bound in self._bindings.bound(write):
+            policy, binding = bound.policy, bound.binding
+            if bound.problem:
                 if not policy.ignores_failure:
-                    said = f"expression '{validation.rule.source}' resulted in error: {error}"
-                    yield _Found(policy.name, binding, said)
-            elif value is not True:
-                yield _Found(policy.name, binding, _message(validation, values), validation.reason)
-        for key, expression in policy.annotations:
-            value, error = expression.evaluate(values)
-            if isinstance(value, str) and not error:
-                write.annotations[f"{policy.name}/{key}"] = value
-
-    def _params(self, policy: Policy, binding: _Binding, write: Write) -> Iterator[Any]:
-        """The objects that a policy is checked with, one after the other; None where it needs none."""
-        ref = binding.params
-        if policy.param_kind is None or ref is None:
-            yield None
-            return
-        kind = self._kind(*policy.param_kind)
-        if kind is None:
-            version, name = policy.param_kind
-            raise _UnboundError(f'failed to find resource referenced by paramKind: "{version}, Kind={name}"')
-        namespace = ref.get("namespace") or write.call.target.namespace if kind.namespaced else ""
-        if kind.namespaced and not namespace:
-            raise _UnboundError(
-                "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
-            )
-        found: list[Json] = []
-        if ref.get("name"):
-            record = self._store.get(kind.bucket, f"{namespace}/{ref['name']}" if namespace else ref["name"])
-            found = [] if record is None else [decode(record.data)]
-        else:
-            selector = selector_of(ref.get("selector") or {})
-            for record in self._store.scan(kind.bucket, f"{namespace}/" if namespace else ""):
-                obj = decode(record.data)
-                if selector.matches(obj["metadata"].get("labels") or {}):
-                    found.append(obj)
-        if not found and ref.get("parameterNotFoundAction") != "Allow":
-            raise _UnboundError("no params found for policy binding with `Deny` parameterNotFoundAction")
-        yield from found
-
-    def _kind(self, version: str, name: str) -> Kind | None:
-        group, _, short = version.rpartition("/")
-        kinds = (kind for kind in self._catalogue.kinds() if (kind.group, kind.version) == (group, short))
-        return next((kind for kind in kinds if kind.kind == name), None)
-
-    def _versions(self, write: Write) -> list[str]:
-        group = self._catalogue.group(write.kind.group)
-        return [] if group is None else [name for name, kinds in group.versions.items() if write.kind.plural in kinds]
+                    yield _Found(policy, binding, bound.problem, always=True)
+                continue
+            values = variables_of(write, self._rbac, bound.version)
+            for params in bound.params:
+                yield from _evaluated(policy, binding, {**values, "params": params}, write)
 
 
-class _UnboundError(Exception):
-    """A binding's parameters are not there."""
+def _evaluated(policy: Policy, binding: Binding | None, values: dict[str, Any], write: Write) -> Iterator[_Found]:
+    holds, error = policy.conditions.hold(values)
+    if error and not policy.ignores_failure:
+        yield _Found(policy, binding, error)
+    if not holds:
+        return
+    budget = Budget()
+    values["variables"] = Lazy(policy.variables, values, budget)
+    try:
+        found = list(_validated(policy, binding, values, budget))
+    except OutOfBudget as error_:
+        if not policy.ignores_failure:
+            yield _Found(policy, binding, str(error_))
+        return
+    yield from found
+    yield from _annotated(policy, binding, values, write)
 
 
-def _message(validation: Validation, values: dict[str, Any]) -> str:
+def _validated(policy: Policy, binding: Binding | None, values: dict[str, Any], budget: Budget) -> Iterator[_Found]:
+    """What the rules say. All are evaluated before a message is made."""
+    outcomes = [validation.rule.evaluate(values, budget) for validation in policy.validations]
+    for place, (validation, (value, error)) in enumerate(zip(policy.validations, outcomes, strict=True)):
+        if error:
+            if not policy.ignores_failure:
+                yield _Found(policy, binding, f"expression '{validation.rule.source}' resulted in error: {error}")
+        elif value is not True:
+            message = _message(validation, values, budget)
+            yield _Found(policy, binding, message, validation.reason, place)
+
+
+def _annotated(policy: Policy, binding: Binding | None, values: dict[str, Any], write: Write) -> Iterator[_Found]:
+    """Note what is for those who audit; what cannot be made is a fault."""
+    for key, expression in policy.annotations:
+        value, error = expression.evaluate(values)
+        if error:
+            if not policy.ignores_failure:
+                said = f"expression '{expression.source}' resulted in error: {error}"
+                yield _Found(policy, binding, said, always=True)
+        elif isinstance(value, str) and value.strip():
+            told, name = value.strip()[:_LONGEST_ANNOTATION], f"{policy.name}/{key}"
+            before = write.annotations.get(name)
+            if before is None or told not in before.split(", "):
+                write.annotations[name] = told if before is None else f"{before}, {told}"
+
+
+def _message(validation: Validation, values: dict[str, Any], budget: Budget) -> str:
     if validation.message_of is not None:
-        value, error = validation.message_of.evaluate(values)
+        try:
+            value, error = validation.message_of.evaluate(values, budget)
+        except OutOfBudget as spent:
+            return f"failed messageExpression: {spent}"
         text = value.strip() if isinstance(value, str) and not error else ""
         if text and "\n" not in text and len(text.encode()) <= _LONGEST_MESSAGE:
             return text
     return validation.message or f"failed expression: {validation.rule.source}"
 
 
+def _audited(found: _Found, binding: Binding) -> str:
+    told = {
+        "message": found.message,
+        "policy": found.policy.name,
+        "binding": binding.name,
+        "expressionIndex": found.place,
+        "validationActions": binding.actions,
+    }
+    return msgspec.json.encode([told]).decode()
+
+
 def _refusal(write: Write, found: _Found) -> Refused:
     kind = write.kind
-    why = f"ValidatingAdmissionPolicy '{found.policy}' with binding '{found.binding.name}' denied request"
-    said = f"{why}: {found.message}"
-    refused = statuses.forbidden(kind.plural, kind.group, write.name, said, [Cause("", said)])
+    bound = f" with binding '{found.binding.name}'" if found.binding is not None else ""
+    said = f"ValidatingAdmissionPolicy '{found.policy.name}'{bound} denied request: {found.message}"
+    refused = statuses.forbidden(kind.plural, kind.group, write.title, said, [Cause("", said)])
     reason: Any = found.reason
     refused.reason = reason
     refused.code = CODES.get(reason, 422)
@@ -232,20 +219,3 @@ def _validation(scope: Scope, given: Json) -> Validation:
         scope.message(message_of) if message_of else None,
         given.get("reason") or "Invalid",
     )
-
-
-def _read_binding(name: str, obj: Json) -> list[_Binding]:
-    spec = cast("Json", obj.get("spec") or {})
-    match = cast("Json | None", spec.get("matchResources"))
-    if match is not None and not match.get("resourceRules"):  # all that the policy matches
-        everything = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}
-        match = {**match, "resourceRules": [everything]}
-    return [
-        _Binding(
-            name,
-            spec.get("policyName", ""),
-            None if match is None else Match.read(match, "resourceRules"),
-            frozenset(spec.get("validationActions") or ("Deny",)),
-            spec.get("paramRef"),
-        )
-    ]

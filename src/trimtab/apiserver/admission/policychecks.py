@@ -81,8 +81,7 @@ def check_policy_binding(obj: Json, old: Json | None = None) -> list[Cause]:  # 
     spec = cast("Json", obj.get("spec") or {})
     actions = cast("list[str]", spec.get("validationActions") or [])
     path = "spec.validationActions"
-    # the third path is misspelt in Kubernetes too
-    found = _check_binding(spec) + check_match(spec.get("matchResources"), "spec.matchResouces")
+    found = _check_binding(spec) + check_match(spec.get("matchResources"), "spec.matchResources")
     for place, action in enumerate(actions):
         found += one_of(f"{path}[{place}]", action, _ACTIONS)
         if action in actions[:place]:
@@ -161,9 +160,9 @@ def _check_validation(validation: Json, scope: Scope, path: str) -> list[Cause]:
         found += check_expression(scope.message(telling), f"{path}.messageExpression", t.STRING)
     message = validation.get("message") or ""
     if message and not message.strip():
-        found.append(causes.invalid(f"{path}.message", message, "message must be non-empty if specified"))
+        found.append(causes.invalid(f"{path}.message", message, "must be non-empty if specified"))
     elif set(message.strip()) & {"\n", "\r"}:
-        found.append(causes.invalid(f"{path}.message", message, "message must not contain line breaks"))
+        found.append(causes.invalid(f"{path}.message", message, "must not contain line breaks"))
     return found + one_of(f"{path}.reason", validation.get("reason"), _REASONS)
 
 

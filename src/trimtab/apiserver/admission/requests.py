@@ -45,6 +45,12 @@ class Write:
             return ""
         return self.call.target.name or (self.new or {}).get("metadata", {}).get("name", "")
 
+    @property
+    def title(self) -> str:
+        """How a refusal names the object."""
+        made = (self.new or {}).get("metadata", {})
+        return self.name or made.get("name") or made.get("generateName") or "Unknown"
+
     def shown(self, obj: Json | None, version: str) -> Json | None:
         """The object as it is sent in a version of its group."""
         if obj is None:

@@ -138,8 +138,9 @@ def check_expression(expression: Expression, path: str, *wanted: t.Type) -> list
     type_ = expression.program.type
     if not wanted or type_ in wanted:
         return []
-    what = str(wanted[0]) if len(wanted) == 1 else f"one of [{' '.join(map(str, wanted))}]"
-    return [causes.invalid(path, expression.given, f"must evaluate to {what} but got {type_}")]
+    named = [each.declared for each in wanted]
+    what = named[0] if len(named) == 1 else f"one of [{' '.join(named)}]"
+    return [causes.invalid(path, expression.given, f"must evaluate to {what} but got {type_.declared}")]
 
 
 def check_param_kind(kind: Json, path: str) -> list[Cause]:

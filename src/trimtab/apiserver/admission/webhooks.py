@@ -16,6 +16,7 @@ from trimtab.apiserver.admission.expressions import variables_of
 from trimtab.apiserver.admission.hooks import MUTATING, VALIDATING, Compiled, Hook, read_hooks
 from trimtab.apiserver.admission.places import place_of
 from trimtab.apiserver.admission.requests import Write, request_body
+from trimtab.apiserver.admission.rounds import Rounds
 from trimtab.apiserver.admission.verdicts import Verdict, refused_by, verdict_of
 from trimtab.apiserver.catalogue import Catalogue
 from trimtab.apiserver.conforming import Mistyped, hold
@@ -61,22 +62,20 @@ class Webhooks:
         """Whether any may refuse it."""
         return bool(self._validating.all())
 
-    async def mutate(self, write: Write) -> Json | None:
-        """Let them change the object, one after the other; those that ask for it see what came after them."""
-        last_change: dict[int, int] = {}
-        changes = 0
-        for again in (False, True):
-            for number, hook in enumerate(self._mutating.all()):
-                if again and not (hook.reinvoked and last_change.get(number, changes) < changes):
-                    continue
-                called = self._meant(hook, write)
-                if called is None:
-                    continue
-                before = write.new
-                await self._change(called, write)
-                changes += write.new != before
-                last_change[number] = changes
-        return write.new
+    async def mutate(self, write: Write, rounds: Rounds) -> None:
+        """Let them change the object, one after the other."""
+        rounds.begin(write.new)
+        for number, hook in enumerate(self._mutating.all()):
+            called = self._meant(hook, write)
+            if called is None or rounds.skips(number):
+                continue
+            before = write.new
+            await self._change(called, write)
+            if write.new != before:
+                rounds.changed()
+            if hook.reinvoked:
+                rounds.asked(number)
+        rounds.end(write.new)
 
     async def validate(self, write: Write) -> None:
         """Ask all of them at once; the first, in their order, that refuses is heard."""
@@ -92,7 +91,7 @@ class Webhooks:
 
     def _meant(self, hook: Hook, write: Write) -> _Called | None:
         """The call that is to be made, None where the webhook is not for this write."""
-        version = hook.match.version(write, self._versions(write))
+        version = hook.match.version(write, self._catalogue.versions_of(write.kind))
         if not version:
             return None
         if hook.conditions:
@@ -102,12 +101,6 @@ class Webhooks:
             if not holds:
                 return None
         return _Called(hook, version)
-
-    def _versions(self, write: Write) -> list[str]:
-        group = self._catalogue.group(write.kind.group)
-        if group is None:
-            return []
-        return [version for version, kinds in group.versions.items() if write.kind.plural in kinds]
 
     async def _change(self, called: _Called, write: Write) -> None:
         hook = called.hook

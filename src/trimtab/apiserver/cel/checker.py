@@ -44,9 +44,13 @@ def check(
     variables: Mapping[str, Type],
     functions: Mapping[str, list[Overload]],
     field_type: Callable[[str, str], Type | None],
+    struct_type: Callable[[str], Type | None],
 ) -> None:
-    """Find the type of every node, or raise CompileError. `field_type` knows the fields of structs by their names."""
-    checker = _Checker(variables, functions, field_type)
+    """Find the type of every node, or raise CompileError.
+
+    `field_type` knows the fields of structs by their names, `struct_type` the structs that can be made.
+    """
+    checker = _Checker(variables, functions, field_type, struct_type)
     checker.check(tree)
     if checker.issues:
         raise compile_error(source, checker.issues)
@@ -59,11 +63,13 @@ class _Checker:
         variables: Mapping[str, Type],
         functions: Mapping[str, list[Overload]],
         field_type: Callable[[str, str], Type | None],
+        struct_type: Callable[[str], Type | None],
     ) -> None:
         self.issues: list[Issue] = []
         self._scopes: list[dict[str, Type]] = [dict(variables)]
         self._functions = functions
         self._field_type = field_type
+        self._struct_type = struct_type
         self._bindings: Bindings = {}
         self._fresh = 0
         self._seen: list[Node] = []
@@ -233,14 +239,24 @@ class _Checker:
         return inner
 
     def _struct(self, node: StructExpr) -> Type:
-        known = TYPE_NAMES.get(node.name)
-        if known is None:
-            self._error(node, f"undeclared reference to '{node.name}' (in container '')")
-        else:
-            self._error(node, f"'{known.name}' is not a message type")
-        for _, value, _, _ in node.fields:
-            self.check(value)
-        return t.ERROR
+        made = self._struct_type(node.name.removeprefix("."))
+        if made is None:
+            known = TYPE_NAMES.get(node.name)
+            if known is None:
+                self._error(node, f"undeclared reference to '{node.name}' (in container '')")
+            else:
+                self._error(node, f"'{known.name}' is not a message type")
+            for _, value, _, _ in node.fields:
+                self.check(value)
+            return t.ERROR
+        for name, value, optional, offset in node.fields:
+            found, wanted = self._entry(value, optional=optional), self._field_type(made.name, name)
+            if wanted is None:
+                self.issues.append(Issue(offset, f"undefined field '{name}'"))
+            elif not self._assign([(wanted, found)]):
+                why = f"expected type of field '{name}' is '{wanted}' but provided type is '{self._known(found)}'"
+                self.issues.append(Issue(offset, why))
+        return made
 
     def _fold(self, node: Fold) -> Type:
         over = self._known(self.check(node.range))

@@ -11,6 +11,7 @@ from trimtab.apiserver.cel.errors import CostExceededError, EvaluationError, Pro
 from trimtab.apiserver.cel.frames import Frame
 from trimtab.apiserver.cel.regexes import PatternError, compile_pattern
 from trimtab.apiserver.cel.runtimecosts import NEW_LIST, NEW_MAP, charge
+from trimtab.apiserver.cel.structs import making
 from trimtab.apiserver.cel.syntax import Call, Expr, Fold, Ident, ListExpr, Literal, MapExpr, Select, StructExpr
 from trimtab.apiserver.cel.types import Type
 from trimtab.apiserver.cel.values import MISSING, NONE, MapValue, Optional, is_list, is_map, kind_name
@@ -67,7 +68,10 @@ class Planner:
                 return self._map(node)
             case Fold():
                 return folding.fold(self, node)
-            case Literal() | StructExpr():  # literals are constants, structs do not pass the checker
+            case StructExpr():
+                fields = [(name, self.step(value), optional) for name, value, optional, _ in node.fields]
+                return making(node.name.removeprefix("."), fields)
+            case Literal():  # literals are constants
                 raise AssertionError(node)
 
     def constant(self, node: Expr) -> Any:

@@ -34,6 +34,7 @@ from trimtab.apiserver.cel.linting import lint
 from trimtab.apiserver.cel.macros import MACROS
 from trimtab.apiserver.cel.parser import parse
 from trimtab.apiserver.cel.planning import Step, plan
+from trimtab.apiserver.cel.structs import field_type, struct_type
 from trimtab.apiserver.cel.syntax import Expr, Ident, children
 from trimtab.apiserver.cel.types import Type
 from trimtab.apiserver.cel.values import MISSING
@@ -83,9 +84,13 @@ class Outcome:
 class Environment:
     """The variables and functions that an expression can use. It can compile any number of them."""
 
-    def __init__(self, variables: Mapping[str, Variable], library: Library = KUBERNETES) -> None:
+    def __init__(
+        self, variables: Mapping[str, Variable], library: Library = KUBERNETES, *, makes_structs: bool = False
+    ) -> None:
+        """`makes_structs` lets expressions make parts of objects and of patches."""
         self._variables = dict(variables)
         self._library = library
+        self._struct_type = struct_type if makes_structs else _no_struct
         self._structs: dict[str, Declared] = {}
         for variable in variables.values():
             if variable.declared is not None:
@@ -101,7 +106,7 @@ class Environment:
     def _compile(self, source: str) -> Program:
         tree = parse(source, MACROS)
         types = {name: variable.type for name, variable in self._variables.items()}
-        check(source, tree, types, self._library.functions, self._field)
+        check(source, tree, types, self._library.functions, self._field, self._struct_type)
         lint(source, tree)
         names = list(self._variables)
         step, slots = plan(tree, names, self._library.functions)
@@ -120,7 +125,7 @@ class Environment:
     def _field(self, struct: str, name: str) -> Type | None:
         declared = self._structs.get(struct)
         if declared is None:
-            return None
+            return field_type(struct, name) if self._struct_type(struct) is not None else None
         field = declared.fields.get(name) or declared.fields.get(f"__{name}__")
         return field.type if field is not None else None
 
@@ -154,6 +159,10 @@ class Program:
         if frame.cost > limit:
             return Outcome(None, CostExceededError(), frame.cost)
         return Outcome(value, None, frame.cost)
+
+
+def _no_struct(_: str) -> Type | None:
+    return None
 
 
 def _used(tree: Expr) -> set[str]:

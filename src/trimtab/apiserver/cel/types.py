@@ -28,6 +28,12 @@ class Type:
             return self.name
         return f"{self.name}({', '.join(str(p) for p in self.params)})"
 
+    @property
+    def declared(self) -> str:
+        """By its full name, as it stands where it is told what an expression evaluates to."""
+        inside = ", ".join(each.declared for each in self.params)
+        return f"{self.name}({inside})" if inside else self.name
+
 
 BOOL: Final = Type("bool", "bool")
 INT: Final = Type("int", "int")

@@ -7,6 +7,7 @@ serverside.py     server-side apply, and what other writes do to managedFields
   merging.py      two objects made one, fields taken out of one
   typedsets.py    which fields an object sets, which differ between two
   checking.py     whether an object fits its schema
+  mutating.py       a part merged into an object, which nobody comes to own
   owners.py       managedFields, read and written
   scale.py        who owns replicas, between an object and its scale
   resets.py       what an endpoint puts back whatever was sent
@@ -18,6 +19,7 @@ Nothing changes what it was given; results share parts with it.
 
 from trimtab.apiserver.patching.jsonpatch import json_patch, unknown_fields
 from trimtab.apiserver.patching.mergepatch import merge_patch
+from trimtab.apiserver.patching.mutating import merged
 from trimtab.apiserver.patching.ownership import Versions
 from trimtab.apiserver.patching.patchtext import patched_text
 from trimtab.apiserver.patching.resets import resets_of
@@ -33,6 +35,7 @@ __all__ = [
     "json_patch",
     "keep_times",
     "merge_patch",
+    "merged",
     "patched_text",
     "place_of",
     "record_update",

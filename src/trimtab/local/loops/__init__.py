@@ -20,6 +20,7 @@ LOOPS: Final = {
     "replicaset-controller": "trimtab.controllers.replicaset",
     "root-ca-certificate-publisher-controller": "trimtab.local.loops.root_ca",
     "serviceaccount-controller": "trimtab.local.loops.service_accounts",
+    "statefulset-controller": "trimtab.local.loops.statefulset",
 }
 """Where each loop is: a module with an `app`. It is imported when a cluster runs it."""
 

@@ -32,7 +32,7 @@ from trimtab.kube.authentication.v1 import (
 )
 from trimtab.kube.authorization.v1 import ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec
 from trimtab.kube.autoscaling.v1 import Scale
-from trimtab.kube.core.v1 import Pod, ServiceAccount
+from trimtab.kube.core.v1 import Binding, ObjectReference, Pod, ServiceAccount
 from trimtab.kube.dynamic import Dynamic
 from trimtab.kube.editing import edit_patch, merge_patch
 from trimtab.kube.frozen import plain_class
@@ -222,6 +222,13 @@ class Client(Reader):
         eviction = Eviction(metadata=ObjectMeta(name=name, namespace=target.namespace))
         body = {**to_wire(eviction), "deleteOptions": msgspec.json.decode(delete_body(options) or b"{}")}
         await self._call(write("create", "POST", target, msgspec.json.encode(body), retry_429=False))
+
+    async def bind(self, name: str, node: str, *, namespace: str | None = None, uid: str = "") -> None:
+        """Put a Pod on a node, once. Conflict where it is on one already, or that name is of another uid."""
+        target = await self._object(Pod, name, namespace, "binding")
+        meta = ObjectMeta(name=name, namespace=target.namespace, uid=uid)
+        binding = Binding(metadata=meta, target=ObjectReference(kind="Node", name=node))
+        await self._call(write("create", "POST", target, encode(binding)))
 
     async def token(
         self,

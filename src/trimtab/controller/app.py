@@ -66,6 +66,7 @@ class App(DeclaresOptions):
         resync: float | None = None,
         gather: float = 0.0,
         limiter: Callable[[], Limiter] = ItemExponential,
+        known_as: str = "",
     ) -> Callable[[Callable[[K, Context], R_co]], Callable[[K, Context], R_co]]:
         """Declare a controller: the function below makes the world match each object of this kind.
 
@@ -79,7 +80,8 @@ class App(DeclaresOptions):
         is called with the key of one that went. `workers` of them are at work at once, each for at most `timeout`
         seconds; every `resync` seconds all are looked at again; `limiter` makes what says how long a failure waits.
         `gather` is for objects that own many: what changes of other kinds waits for so many seconds, so that what
-        changes together is one look.
+        changes together is one look. `known_as` is the name of its fields and its events, where several controllers are
+        one to everybody else.
         """
 
         def declare(function: Callable[[K, Context], R_co]) -> Callable[[K, Context], R_co]:
@@ -100,6 +102,7 @@ class App(DeclaresOptions):
                 resync=resync,
                 gather=gather,
                 limiter=limiter,
+                known_as=known_as,
             )
             if controller.name in self.controllers:
                 raise DeclarationError(f"app {self.name} has two controllers {controller.name}: give one another name=")

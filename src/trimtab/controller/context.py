@@ -372,7 +372,13 @@ class Context:
         around = self._around
         self._here(
             lambda: around.events.event(
-                about, type, reason, message, action=action, related=related, controller=around.controller.name
+                about,
+                type,
+                reason,
+                message,
+                action=action,
+                related=related,
+                controller=around.controller.known_as or around.controller.name,
             )
         )
 

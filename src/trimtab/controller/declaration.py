@@ -67,9 +67,12 @@ class Controller:
     resync: float | None
     gather: float
     limiter: Callable[[], Limiter]
+    known_as: str = ""
 
     def __post_init__(self) -> None:
         check_name(self.name, "controller")
+        if self.known_as:
+            check_name(self.known_as, "controller")
         for kind in (*self.seen, *self.writes):
             if not isinstance(kind, type) or not issubclass(kind, ResourceClass):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise DeclarationError(
@@ -91,6 +94,8 @@ class Controller:
     @property
     def field_manager(self) -> str:
         """Under which name it owns the fields that it applies: `<app>/<controller>`, once where both are the same."""
+        if self.known_as:
+            return self.known_as
         return self.name if self.name == self.app else f"{self.app}/{self.name}"
 
 

@@ -17,6 +17,8 @@ from trimtab.client import Client
 from trimtab.client.options import LabelQuery
 from trimtab.controller import App, Option, Options
 from trimtab.errors import TrimtabError
+from trimtab.kube.conditions import is_condition_true
+from trimtab.kube.core.v1 import Node
 from trimtab.kube.dynamic import Dynamic
 from trimtab.kube.objects import Object
 from trimtab.kube.wire import K
@@ -24,11 +26,13 @@ from trimtab.local.loops import load_loops
 from trimtab.local.nodes.kubelet import add_nodes
 from trimtab.local.nodes.kubelet import app as kubelet
 from trimtab.local.nodes.logs import Logs
+from trimtab.local.scheduling.scheduler import app as scheduler
 from trimtab.local.transport import LocalTransport
 from trimtab.local.waiting import SECONDS, until, until_all, until_gone
 from trimtab.manager import Manager, Part, Phase
 from trimtab.manager.lifecycle import Stop
 
+_NOT_READY = "node.kubernetes.io/not-ready"
 _STOP_SECONDS = 2.0  # for a loop to finish what it has in hand: it writes to this process
 
 
@@ -57,17 +61,17 @@ class Cluster:
         now: Callable[[], datetime] = _wall,
     ) -> None:
         store = None if data_dir is None else Store(Database(data_dir / "objects.db"))
-        self.server = Server(store, surroundings=Surroundings(now=now))
-        self.client = Client(self.transport())
-        """May do everything."""
         self.logs = Logs(now=now)
         """What the containers have said."""
+        self.server = Server(store, surroundings=Surroundings(now=now), nodes=self.logs if nodes else None)
+        self.client = Client(self.transport())
+        """May do everything."""
         self._apps = [*load_loops(loops), *apps]
         self._nodes = nodes
         self._options = Options(options)
         self._options.put(Logs, self.logs)
         if nodes:
-            self._apps += [kubelet]
+            self._apps += [scheduler, kubelet]
         self._clock = clock
         self._now = now
         self._stopping = asyncio.Event()
@@ -105,6 +109,7 @@ class Cluster:
             waiting.cancel()
             self.server.close()
             await self._running
+        await self._nodes_ready()
         return self
 
     async def __aexit__(
@@ -116,6 +121,22 @@ class Cluster:
                 await self._running
         finally:
             self.server.close()
+
+    async def _nodes_ready(self) -> None:
+        """Wait until Pods can be scheduled to the nodes: whoever comes first is not to be told that they cannot."""
+        names = {f"node-{number}" for number in range(1, self._nodes + 1)}
+        keeps_taints = any(app.name == "node-lifecycle-controller" for app in self._apps)
+
+        def are_ready(nodes: list[Node]) -> bool:
+            ours = [node for node in nodes if node.metadata.name in names]
+            return all(
+                is_condition_true(node.status.conditions, "Ready")
+                and not (keeps_taints and any(taint.key == _NOT_READY for taint in node.spec.taints))
+                for node in ours
+            )
+
+        if names:
+            await self.until_all(Node, are_ready)
 
     async def until(
         self,

@@ -14,8 +14,8 @@ from trimtab.kube.core.v1 import Container, Node, Pod, PodSpec
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.kube.wire import to_wire
 from trimtab.local import Cluster
+from trimtab.local.budget import Budget
 from trimtab.local.nodes.addresses import Addresses, NoAddress, free_network, host_address
-from trimtab.local.nodes.kubelet import Budget
 from trimtab.local.nodes.logs import Logs
 
 NOW = datetime(2026, 7, 1, 12, tzinfo=UTC)

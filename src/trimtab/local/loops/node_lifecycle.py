@@ -58,7 +58,7 @@ def changed_taints(node: Node, stamp: str) -> list[Json] | None:
     new = sorted(wanted - {(taint.key, taint.effect) for taint in kept})
     made: list[Json] = [to_wire(taint) for taint in kept]
     for key, effect in new:
-        made.append({"key": key, "effect": effect} | ({"timeAdded": stamp} if effect == "NoExecute" else {}))
+        made.append({"key": key, "effect": effect, "timeAdded": stamp})
     return made
 
 

@@ -16,6 +16,7 @@ from trimtab.kube.core.v1 import Node, NodeSpec, Pod
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.kube.timestamps import format_micro_time
 from trimtab.kube.wire import from_wire
+from trimtab.local.budget import Budget
 from trimtab.local.nodes.addresses import Addresses, NoAddress, free_network, host_address
 from trimtab.local.nodes.lives import Next, Place, next_of
 from trimtab.local.nodes.logs import Logs
@@ -27,27 +28,6 @@ LEASES: Final = "kube-node-lease"
 _LEASE_SECONDS: Final = 40
 _RENEW_SECONDS: Final = 10.0
 _LEASE_MARGIN: Final = timedelta(seconds=1)
-_EVENTS: Final = 100.0  # as a kubelet: so many at once, and then so many a second
-_EVENTS_PER_SECOND: Final = 50.0
-
-
-class Budget:
-    """How many events may be told: thousands of Pods that start at once would make tens of thousands."""
-
-    def __init__(self, _: Options | None = None) -> None:
-        self._left = _EVENTS
-        self._at: datetime | None = None
-
-    def allows(self, now: datetime) -> bool:
-        """Whether one more may be told."""
-        if self._at is not None:
-            gained = max(0.0, (now - self._at).total_seconds()) * _EVENTS_PER_SECOND
-            self._left = min(_EVENTS, self._left + gained)
-        self._at = now
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True
 
 
 class Renewals:
@@ -140,7 +120,7 @@ async def node_gone(key: str, ctx: Context) -> None:
     ctx.once(Renewals).at.pop(key, None)
 
 
-@app.controller(Node, name="node-status", writes=[Lease], gone=node_gone)
+@app.controller(Node, name="node-status", known_as=app.name, writes=[Lease], gone=node_gone)
 async def node_status(node: Node, ctx: Context) -> Requeue | None:
     """Keep a Node ready: its network, its status, its lease."""
     if node.metadata.deletion_timestamp:

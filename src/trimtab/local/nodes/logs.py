@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias, cast
 from weakref import WeakSet
 
+from trimtab.apiserver.subresources.logs import Line
 from trimtab.controller import Options
 from trimtab.kube.timestamps import parse_time
 from trimtab.local.nodes.behaviour import LOG
@@ -23,15 +23,6 @@ BEAT: Final = 5.0
 """Seconds between two lines of a container that runs."""
 _MOST_BEATS: Final = 10_000
 _STATUSES: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """What a container said at once, without the end of the line."""
-
-    time: datetime
-    text: bytes
-    stream: str = "stdout"
 
 
 class ContainerLog:

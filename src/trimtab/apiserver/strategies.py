@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
 from trimtab.apiserver.access.checks import check_binding, check_binding_change, check_role, fill_binding
 from trimtab.apiserver.admission import hookchecks, policychecks
 from trimtab.apiserver.admission.matching import EXEMPT
-from trimtab.apiserver.builtin import data, jobs, podparts, pods, services, texts
+from trimtab.apiserver.builtin import data, jobs, podparts, pods, texts, upkeep
 from trimtab.apiserver.builtin.rules import rules_for
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import Cause
@@ -112,10 +112,6 @@ class Strategy:
     def check_status(self, new: Json, old: Json) -> list[Cause]:
         """What is wrong with a change of the status."""
         return self._rules.status(new, old)
-
-    def allot(self, obj: Json, others: Iterable[Json], start: int) -> list[Cause]:  # noqa: ARG002 - for Services
-        """Give an object that makes sense what each has for itself; `start` is where to look first."""
-        return []
 
     def doomed(self, old: Json, now: str) -> Json | None:  # noqa: ARG002 - for definitions
         """What an object becomes when it is to be deleted, where that is not what becomes of all; else None."""
@@ -239,14 +235,11 @@ class _Services(Strategy):
 
     def prepare_create(self, obj: Json) -> None:
         super().prepare_create(obj)
-        services.prepare_service(obj, None)
+        upkeep.prepare_service(obj, None)
 
     def prepare_update(self, new: Json, old: Json) -> None:
         super().prepare_update(new, old)
-        services.prepare_service(new, old)
-
-    def allot(self, obj: Json, others: Iterable[Json], start: int) -> list[Cause]:
-        return services.allot(obj, others, start)
+        upkeep.prepare_service(new, old)
 
 
 class _Namespaces(Strategy):

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 import msgspec
 
 from trimtab.apiserver import causes, metadata, statuses
+from trimtab.apiserver.allotting import Allotments
 from trimtab.apiserver.calls import Admission, Call
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.managed import fields_after
@@ -61,6 +62,7 @@ class Writer:
         self._around = surroundings
         self._versions = versions
         self._admission = admission
+        self._allotments = Allotments(store, surroundings.dice)
         self._strategies: dict[Kind, Strategy] = {}
 
     def strategy(self, kind: Kind) -> Strategy:
@@ -90,12 +92,16 @@ class Writer:
             made["generation"] = wrong_generation
         found = metadata.check(made, strategy.name_rule, namespaced=kind.namespaced) + strategy.check_create(obj)
         if strategy.allots and not found:
-            found = self._allot(kind, strategy, obj)
+            found = self._allotments.allot(call.target.key_of(made["name"]), obj)
         if found:
             raise statuses.invalid(kind.kind, kind.group, made.get("name", ""), found)
-        if self._admission is not None:
-            await self._admission.validate(call, "CREATE", obj, None)
-        return await self._commit_new(call, obj)
+        try:
+            if self._admission is not None:
+                await self._admission.validate(call, "CREATE", obj, None)
+            return await self._commit_new(call, obj)
+        finally:
+            if strategy.allots:
+                self._allotments.settle(call.target.key_of(made["name"]))
 
     async def _admitted(self, call: Call, obj: Json) -> Json:
         """A new object as its writer and all who have a say in it want it."""
@@ -126,10 +132,6 @@ class Writer:
             if self._store.get(call.target.kind.bucket, call.target.key_of(name)) is None:
                 break
         return name
-
-    def _allot(self, kind: Kind, strategy: Strategy, obj: Json) -> list[causes.Cause]:
-        others = (load(kind, record.data) for record in self._store.scan(kind.bucket))
-        return strategy.allot(obj, others, self._around.dice.getrandbits(32))
 
     async def _commit_new(self, call: Call, obj: Json) -> Json:
         kind, name = call.target.kind, obj["metadata"]["name"]
@@ -195,9 +197,18 @@ class Writer:
         again = found if strategy.checks_metadata_again else []
         found = [*found, *changed, *wrong, *changed, *again]  # Kubernetes looks twice, and says so twice
         if strategy.allots and not found:
-            found = self._allot(kind, strategy, new)
+            found = self._allotments.allot(call.target.key, new)
         if found:
             raise statuses.invalid(kind.kind, kind.group, call.target.name, found)
+        try:
+            return await self._store_change(call, record, new, old)
+        finally:
+            if strategy.allots:
+                self._allotments.settle(call.target.key)
+
+    async def _store_change(self, call: Call, record: Record, new: Json, old: Json) -> Written:
+        """Store what an object is to become, unless somebody objects."""
+        kind = call.target.kind
         if self._admission is not None:
             await self._admission.validate(call, "UPDATE", new, old)
         new = in_order(kind, keep_times(old, in_order(kind, new)))

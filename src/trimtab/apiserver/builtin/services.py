@@ -1,9 +1,8 @@
-"""Services: what is wrong with them, what of them cannot change, and the addresses and ports that they are given."""
+"""Services: what is wrong with them, and what of them cannot change."""
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable
 from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
@@ -15,7 +14,8 @@ Json: TypeAlias = dict[str, Any]
 
 RANGE: Final = ipaddress.IPv4Network("10.0.0.0/16")
 """Whence addresses of clusters are taken."""
-_NODE_PORTS: Final = range(30000, 32768)
+NODE_PORTS: Final = range(30000, 32768)
+"""Those at which each node can listen for a Service."""
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _LONGEST_AFFINITY: Final = 86400
@@ -51,6 +51,9 @@ def check_service(obj: Json) -> list[Cause]:
     if kind not in ("LoadBalancer", "NodePort") and spec.get("externalTrafficPolicy") and not spec.get("externalIPs"):
         why = "may only be set for externally-accessible services"
         found.append(causes.invalid("spec.externalTrafficPolicy", spec["externalTrafficPolicy"], why))
+    if spec.get("healthCheckNodePort") and not checks_health(spec):
+        why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        found.append(causes.invalid("spec.healthCheckNodePort", spec["healthCheckNodePort"], why))
     near = ("PreferClose", "PreferSameZone", "PreferSameNode")
     return found + texts.one_of(spec, "spec", "trafficDistribution", near)
 
@@ -182,37 +185,6 @@ def check_service_change(new: Json, old: Json) -> list[Cause]:
     return []
 
 
-# What the server gives
-
-
-def prepare_service(new: Json, old: Json | None) -> None:
-    """Make the two names of an address agree, and keep what a writer left out."""
-    spec = new["spec"] = {**_spec(new)}
-    was = _spec(old) if old is not None else {}
-    if spec.get("type") == "ExternalName":
-        for name in (
-            ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy") if was.get("type") != "ExternalName" else ()
-        ):
-            if spec.get(name) == was.get(name):
-                spec.pop(name, None)
-        if spec.get("clusterIP"):
-            spec["clusterIPs"] = [spec["clusterIP"]]
-        if spec.get("internalTrafficPolicy") == "Cluster":  # a default of the others
-            del spec["internalTrafficPolicy"]
-        return
-    if old is not None and was.get("type") != "ExternalName":
-        first, before = spec.get("clusterIP"), was.get("clusterIP")
-        if not first and (spec.get("clusterIPs") or []) in ([], was.get("clusterIPs")):
-            spec["clusterIP"], spec["clusterIPs"] = before, was.get("clusterIPs")
-        elif first != before and spec.get("clusterIPs") in (None, [], was.get("clusterIPs")):
-            spec["clusterIPs"] = [first]
-        for name in ("ipFamilies", "ipFamilyPolicy"):
-            if name in was and not spec.get(name):
-                spec[name] = was[name]
-    elif spec.get("clusterIP") and not spec.get("clusterIPs"):
-        spec["clusterIPs"] = [spec["clusterIP"]]
-
-
 def check_service_status(new: Json, _: Json) -> list[Cause]:
     """What is wrong with a status: who is let in from outside can tell of it, and nobody else."""
     balancer = cast("Json", cast("Json", new.get("status") or {}).get("loadBalancer") or {})
@@ -222,64 +194,14 @@ def check_service_status(new: Json, _: Json) -> list[Cause]:
     return [causes.forbidden("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'")]
 
 
-def allot(new: Json, others: Iterable[Json], start: int) -> list[Cause]:
-    """Give a Service that makes sense the address and the ports that it wants, and that no other has.
-
-    `start` says where in the range to look first.
-    """
-    spec = _spec(new)
-    if spec.get("type") == "ExternalName":
-        return []
-    name, taken, ports = new["metadata"].get("name"), set[str](), set[int]()
-    namespace = new["metadata"].get("namespace")
-    for other in others:
-        if (other["metadata"].get("name"), other["metadata"].get("namespace")) == (name, namespace):
-            continue
-        taken.update(_spec(other).get("clusterIPs") or ())
-        ports |= {port.get("nodePort", 0) for port in _spec(other).get("ports") or ()}
-    return _allot_address(spec, taken, start) + _allot_ports(spec, ports, start)
+def allots_ports(spec: Json) -> bool:
+    """Whether a Service gets ports of the nodes that it did not ask for."""
+    kind = spec.get("type")
+    return kind == "NodePort" or (
+        kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts", True) is not False
+    )
 
 
-def _allot_address(spec: Json, taken: set[str], start: int) -> list[Cause]:
-    first = spec.get("clusterIP", "")
-    if not first:
-        size = RANGE.num_addresses - 2
-        tried = (str(RANGE[1 + (start + step) % size]) for step in range(size))
-        first = spec["clusterIP"] = next(each for each in tried if each not in taken)
-        spec["clusterIPs"] = [first]
-    elif first != "None":
-        address, given = texts.address(first), spec.get("clusterIPs")
-        if address is not None and address not in RANGE:
-            why = (
-                f"failed to allocate IP {first}: the provided IP ({first}) is not in the valid range. "
-                f"The range of valid IPs is {RANGE}"
-            )
-            return [causes.invalid("spec.clusterIPs", given, why)]
-        if first in taken:
-            why = f"failed to allocate IP {first}: provided IP is already allocated"
-            return [causes.invalid("spec.clusterIPs", given, why)]
-    spec.setdefault("ipFamilies", ["IPv4"])
-    spec.setdefault("ipFamilyPolicy", "SingleStack")
-    return []
-
-
-def _allot_ports(spec: Json, taken: set[int], start: int) -> list[Cause]:
-    kind, found = spec.get("type"), list[Cause]()
-    wanted = kind == "NodePort" or (kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts", True))
-    ports = cast("list[Json]", spec.get("ports") or [])
-    spec_ports: list[Json] = []
-    for index, each in enumerate(ports):
-        made, number = dict(each), each.get("nodePort", 0)
-        if number and number not in _NODE_PORTS:
-            why = "provided port is not in the valid range. The range of valid ports is 30000-32767"
-            found.append(causes.invalid(f"spec.ports[{index}].nodePort", number, why))
-        elif number and number in taken:
-            found.append(causes.invalid(f"spec.ports[{index}].nodePort", number, "provided port is already allocated"))
-        elif not number and wanted:
-            tried = (_NODE_PORTS[(start + step) % len(_NODE_PORTS)] for step in range(len(_NODE_PORTS)))
-            number = made["nodePort"] = next(each for each in tried if each not in taken)
-        taken.add(number)
-        spec_ports.append(made)
-    if spec_ports:
-        spec["ports"] = spec_ports
-    return found
+def checks_health(spec: Json) -> bool:
+    """Whether balancers ask each node if it has what the Service leads to."""
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"

@@ -14,56 +14,7 @@ from urllib.parse import parse_qs
 
 import yaml
 from tests.peers.serving import Place, place, running, served, until
-
-
-def definition(kind: str, status: dict[str, Any]) -> dict[str, Any]:
-    plural = f"{kind.lower()}s"
-    spec = {"size": {"type": "integer", "minimum": 0}, "text": {"type": "string", "default": "none"}}
-    schema = {"spec": {"type": "object", "required": ["size"], "properties": spec}, "status": status}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.peers.trimtab.dev"},
-        "spec": {
-            "group": "peers.trimtab.dev",
-            "scope": "Namespaced",
-            "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "subresources": {"status": {}},
-                    "schema": {"openAPIV3Schema": {"type": "object", "properties": schema}},
-                }
-            ],
-        },
-    }
-
-
-_CONDITION = {
-    "type": "object",
-    "required": ["type", "status", "reason", "lastTransitionTime"],
-    "properties": {
-        "type": {"type": "string"},
-        "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
-        "reason": {"type": "string"},
-        "message": {"type": "string"},
-        "lastTransitionTime": {"type": "string", "format": "date-time"},
-        "observedGeneration": {"type": "integer"},
-    },
-}
-_CONDITIONS = {
-    "type": "array",
-    "items": _CONDITION,
-    "x-kubernetes-list-type": "map",
-    "x-kubernetes-list-map-keys": ["type"],
-}
-_STATUS = {"type": "object", "properties": {"size": {"type": "integer"}, "conditions": _CONDITIONS}}
-
-
-def thing(kind: str, name: str, **spec: Any) -> dict[str, Any]:
-    return {"apiVersion": "peers.trimtab.dev/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+from tests.peers.things import STATUS, definition, thing
 
 
 class Told:
@@ -148,7 +99,7 @@ def test_informers(go_program: Callable[[str], str], tmp_path: Path) -> None:
 
 def test_manager(here: Place, go_program: Callable[[str], str]) -> None:
     """A Widget comes, changes and goes, by two managers of which one leads."""
-    here.kubectl("create -f " + here.write("crd.yaml", definition("Widget", _STATUS)))
+    here.kubectl("create -f " + here.write("crd.yaml", definition("Widget", STATUS)))
     here.kubectl("wait crd widgets.peers.trimtab.dev --for=condition=Established --timeout=10s")
     command = (go_program("manager"), "-namespace", here.namespace, "-identity")
     with running(here, *command, "first") as first:

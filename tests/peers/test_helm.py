@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.peers.serving import Place, running, until
-from tests.peers.test_go import definition
+from tests.peers.things import definition
 
 _CHART = {"apiVersion": "v2", "name": "app", "version": "1.0.0", "appVersion": "1"}
 _VALUES = {"text": "hello", "replicas": 1, "extra": False}

@@ -73,7 +73,7 @@ class Pages:
         routed_form(request.header("accept"), (JSON,))
         machine = _MACHINES.get(platform.machine().lower(), platform.machine().lower())
         told = {**self._facts.version, "platform": f"{platform.system().lower()}/{machine}"}
-        return Response(200, msgspec.json.encode(told))
+        return Response(200, msgspec.json.format(msgspec.json.encode(told), indent=2))
 
     def _root(self, request: Request, path: str) -> Response:
         core, accept = path == "/api", request.header("accept")

@@ -66,7 +66,8 @@ class Cluster:
         self.server = Server(store, surroundings=Surroundings(now=now), nodes=self.logs if nodes else None)
         self.client = Client(self.transport())
         """May do everything."""
-        self._apps = [*load_loops(loops), *apps]
+        self._loops = load_loops(loops)
+        self._apps = [*self._loops.apps, *apps]
         self._nodes = nodes
         self._options = Options(options)
         self._options.put(Logs, self.logs)
@@ -94,6 +95,8 @@ class Cluster:
             clock=self._clock,
             now=self._now,
         )
+        for part in self._loops.parts:
+            manager.add(Phase.LEADING, part(manager))
         started = asyncio.Event()
 
         async def say(ready: Callable[[], None], stop: Stop) -> None:

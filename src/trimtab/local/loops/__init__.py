@@ -7,14 +7,17 @@ in for machines is in `nodes/`, what chooses among them in `scheduling/`.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from trimtab.controller import App
 from trimtab.errors import TrimtabError
+from trimtab.manager import Manager, Part
 
 LOOPS: Final = {
     "deployment-controller": "trimtab.local.loops.deployment",
+    "garbage-collector-controller": "trimtab.local.loops.garbage",
     "namespace-controller": "trimtab.local.loops.namespaces",
     "node-lifecycle-controller": "trimtab.local.loops.node_lifecycle",
     "replicaset-controller": "trimtab.controllers.replicaset",
@@ -22,18 +25,26 @@ LOOPS: Final = {
     "serviceaccount-controller": "trimtab.local.loops.service_accounts",
     "statefulset-controller": "trimtab.local.loops.statefulset",
 }
-"""Where each loop is: a module with an `app`. It is imported when a cluster runs it."""
+"""Where each loop is: a module with an `app`, or with a `part` of a manager. It is imported when a cluster runs it."""
 
 
-def load_loops(names: Iterable[str] | None = None) -> list[App]:
-    """The apps of these loops; without names, of all."""
-    return [_load(name) for name in (LOOPS if names is None else dict.fromkeys(names))]
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """Loops to be run."""
+
+    apps: list[App]
+    parts: list[Callable[[Manager], Part]]
 
 
-def _load(name: str) -> App:
-    module = LOOPS.get(name)
-    if module is None:
-        raise TrimtabError(f"there is no loop {name!r}: there are {', '.join(LOOPS)}")
-    found: Any = importlib.import_module(module)
-    app: App = found.app
-    return app
+def load_loops(names: Iterable[str] | None = None) -> Loops:
+    """These loops; without names, all."""
+    found = Loops([], [])
+    for name in LOOPS if names is None else dict.fromkeys(names):
+        if name not in LOOPS:
+            raise TrimtabError(f"there is no loop {name!r}: there are {', '.join(LOOPS)}")
+        module: Any = importlib.import_module(LOOPS[name])
+        if hasattr(module, "part"):
+            found.parts.append(module.part)
+        else:
+            found.apps.append(module.app)
+    return found

@@ -194,6 +194,13 @@ SEEDS: dict[str, Json] = {
     },
 }
 
+# Of kinds whose defaults differ by what they are: other objects.
+OTHERS: dict[str, list[Json]] = {
+    "PriorityLevelConfiguration": [
+        {"spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {}}}}}
+    ],
+}
+
 # Kinds that hold others' specs as templates: the others come first, as a spec is explored where it is met first.
 TEMPLATED = {"CronJob", "PodTemplate", "ResourceClaimTemplate"}
 
@@ -238,6 +245,10 @@ class Trials:
         if kind not in SEEDS:
             seed |= {key: value for key, value in self._struct(definition).items() if key not in NOT_TRIED}
         return {"metadata": {"name": MARK}, **seed}
+
+    def others(self, seed: Json) -> list[Json]:
+        """More objects to try of the kind of one."""
+        return [{**seed, **copy.deepcopy(other)} for other in OTHERS.get(seed["kind"], ())]
 
     def kind(self, path: str, seed: Json, definition: str) -> None:
         """Try a kind: its smallest object first, then with each field that may be."""

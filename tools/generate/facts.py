@@ -49,7 +49,9 @@ def text(everything: Api, by_default: Api, pointers: frozenset[tuple[str, str]])
     trials = Trials(schemas, by_default.create, pointers)
     kept = list(creatable(usual, kinds))
     for path, definition, resource in kept:
-        trials.kind(collection(path, resource), trials.seed(path, resource["kind"], definition), definition)
+        seed = trials.seed(path, resource["kind"], definition)
+        for each in (seed, *trials.others(seed)):
+            trials.kind(collection(path, resource), each, definition)
     for path, definition, resource in kept:
         names = {found["name"] for found in usual[path]}
         seed = trials.seed(path, resource["kind"], definition)

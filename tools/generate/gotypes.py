@@ -9,8 +9,12 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-MODULES = ("k8s.io/api", "k8s.io/apimachinery")
-PACKAGES = {"k8s.io/api": ("*/v*",), "k8s.io/apimachinery": ("pkg/apis/meta/v1", "pkg/runtime")}
+MODULES = ("k8s.io/api", "k8s.io/apimachinery", "k8s.io/kube-aggregator")
+PACKAGES = {
+    "k8s.io/api": ("*/v*",),
+    "k8s.io/apimachinery": ("pkg/apis/meta/v1", "pkg/runtime"),
+    "k8s.io/kube-aggregator": ("pkg/apis/apiregistration/v1",),
+}
 STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r"^\t(?:(\w+)\s+)?(\*?)(\S.*?)\s+`([^`]*)`", re.MULTILINE)
 TAG = re.compile(r'(\w+):"([^"]*)"')

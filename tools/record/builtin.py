@@ -1,73 +1,48 @@
-"""What a real server makes of objects of built-in kinds: cases.yaml is asked, answers.jsonl is what was said."""
+"""What a real server makes of objects of built-in kinds: data/cases is asked, data/answers is what was said."""
 
 from __future__ import annotations
 
-import copy
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
 from server import Server
 
-DATA = Path(__file__).resolve().parents[2] / "tests/apiserver/builtin/data"
-KEPT = ("labels", "annotations", "finalizers", "generation", "ownerReferences")
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from tests.apiserver.builtin.asking import ANSWERS, CASES, KEPT, cases, changed
 
 
 def record(server: Server) -> None:
-    """Write answers.jsonl."""
-    kinds = yaml.safe_load((DATA / "cases.yaml").read_text())
+    """Write what is answered to the cases of each group."""
     server.ask("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
-    answers = [answer for name, kind in kinds.items() for answer in ask(server, name, kind)]
-    lines = [json.dumps(answer, ensure_ascii=False) for answer in answers]
-    (DATA / "answers.jsonl").write_text("\n".join(lines) + "\n")
-    print(f"{len(answers)} answers")
+    for path in sorted(CASES.glob("*.yaml")):
+        answers = [answer for name, kind in cases(path.stem) for answer in ask(server, name, kind)]
+        lines = [json.dumps(answer, ensure_ascii=False) for answer in answers]
+        (ANSWERS / f"{path.stem}.jsonl").write_text("\n".join(lines) + "\n")
+        print(f"{path.stem}: {len(answers)} answers")
 
 
 def ask(server: Server, name: str, kind: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Ask for what is said of a kind."""
     path, base = kind["path"], kind["base"]
     for change in (*kind.get("creates", ()), *kind.get("more", ())):
-        sent = changed(base, change)
-        answer = server.ask("POST", f"{path}?dryRun=All&fieldValidation=Warn", sent)
-        yield {"kind": name, "change": change, "path": path, "sent": sent, **said(*answer)}
+        answer = server.ask("POST", f"{path}?dryRun=All&fieldValidation=Warn", changed(base, change))
+        yield {"kind": name, "change": change, "path": path, "base": base, **said(*answer)}
     if not kind.get("updates") and not kind.get("statuses"):
         return
     status, there, _ = server.ask("POST", path, base)
     if status >= 400:
         raise SystemExit(f"{base} was refused: {there}")
-    where = f"{path}/{there['metadata']['name']}"
+    called = there["metadata"]["name"]
     for part, suffix in (("updates", ""), ("statuses", "/status")):
         for change in kind.get(part, ()):
-            answer = server.ask("PUT", f"{where}{suffix}?dryRun=All&fieldValidation=Warn", changed(there, change))
-            yield {
-                "kind": name,
-                "change": change,
-                "path": path,
-                "base": base,
-                "name": there["metadata"]["name"],
-                "suffix": suffix,
-                **said(*answer),
-            }
-    server.ask("DELETE", f"{where}?gracePeriodSeconds=0")
-
-
-def changed(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
-    """The object with what is to be set in it."""
-    made = copy.deepcopy(base)
-    for path, value in change.items():
-        at: Any = made
-        *way, last = path.split(".") if path not in at else [path]
-        for step in way:
-            at = at[int(step)] if isinstance(at, list) else at.setdefault(step, {})
-        if isinstance(at, list):
-            at[int(last) :] = [value]
-        elif value is None:
-            at.pop(last, None)
-        else:
-            at[last] = value
-    return made
+            _, there, _ = server.ask("GET", f"{path}/{called}")
+            where = f"{path}/{called}{suffix}?dryRun=All&fieldValidation=Warn"
+            answer = server.ask("PUT", where, changed(there, change))
+            yield {"kind": name, "change": change, "path": path, "base": base, "suffix": suffix, **said(*answer)}
+    server.ask("DELETE", f"{path}/{called}?gracePeriodSeconds=0")
 
 
 def said(status: int, answer: Any, _warnings: list[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import msgspec
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import quoted
 from trimtab.apiserver.facts import TIMES, Schema
-from trimtab.apiserver.facts.fields import dropped_zeros, kept_empties, shown_nothings
+from trimtab.apiserver.facts.fields import dropped_zeros, kept_empties, shown_nothings, shown_nulls
 from trimtab.apiserver.reading import json_type
 from trimtab.kube.invalid import InvalidValueError
 from trimtab.kube.quantity import Quantity
@@ -100,7 +100,8 @@ class _Conforming:
         return made
 
     def _fill_in(self, schema: Schema, made: Json) -> None:
-        kept, shown = kept_empties(schema.name), shown_nothings(schema.name)
+        dropped = dropped_zeros(schema.name)
+        kept, shown, null = kept_empties(schema.name), shown_nothings(schema.name), shown_nulls(schema.name)
         for key, field in schema.fields.items():
             if key in made:
                 continue
@@ -109,12 +110,13 @@ class _Conforming:
                 if key in shown:
                     made[key] = None
             elif default is msgspec.UNSET:
-                if key in kept and (field.type == "array" or (field.values is not None and not field.name)):
+                bare = field.type == "array" or (field.values is not None and not field.name)
+                if key in null or (bare and key in kept):
                     made[key] = None
             elif isinstance(default, dict):
                 if field.fields:
                     made[key] = self.struct(field, {}, "", "")
-            else:
+            elif default or key not in dropped:
                 made[key] = default
 
     def _value(self, schema: Schema, value: Any, path: str, go_path: str, parent: Schema) -> Any:

@@ -12,7 +12,7 @@ from trimtab.apiserver import causes, names
 from trimtab.apiserver.access.checks import check_binding, check_binding_change, check_role, fill_binding
 from trimtab.apiserver.admission import hookchecks, policychecks
 from trimtab.apiserver.admission.matching import EXEMPT
-from trimtab.apiserver.builtin import data, jobs, podparts, pods, texts, upkeep
+from trimtab.apiserver.builtin import certificates, data, jobs, podparts, pods, texts, upkeep
 from trimtab.apiserver.builtin.rules import rules_for
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import Cause
@@ -20,6 +20,7 @@ from trimtab.apiserver.conforming import conform
 from trimtab.apiserver.custom import conditions
 from trimtab.apiserver.custom.definitions import check_definition, check_definition_update
 from trimtab.apiserver.facts import StrategyFacts
+from trimtab.apiserver.messages import User
 
 Json: TypeAlias = dict[str, Any]
 
@@ -49,11 +50,12 @@ class Strategy:
     deletion_warning: ClassVar[str] = ""
     allots: ClassVar[bool] = False  # its objects have something that no other has
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind, stamp: Callable[[], str]) -> None:
+        self._stamp = stamp
         self.has_status = "status" in kind.subresources
         self.checks_metadata_again = kind.bucket in _CHECKED_AGAIN
         self._kind = kind
-        self._rules = rules_for(kind.bucket)
+        self._rules = rules_for(str(kind))
         self._told = StrategyFacts()
         if kind.facts is not None and kind.facts.strategy is not None:
             self._told = told = kind.facts.strategy
@@ -62,10 +64,13 @@ class Strategy:
             self.create_on_update = told.upserts
             self.has_generation = told.generation
             self.default_policy = "Orphan" if told.orphans else "Background"
-        self.name_rule = _NAME_RULES.get(self._told.names, names.subdomain)
+        self.name_rule = self._rules.name_rule or _NAME_RULES.get(self._told.names, names.subdomain)
 
     def fill(self, obj: Json) -> None:
         """Fill in what a writer may leave out, as if they had written it."""
+
+    def note_writer(self, obj: Json, user: User) -> None:
+        """Note of a new object who made it, where its kind tells."""
 
     def prepare_create(self, obj: Json) -> None:
         """Set what nobody but the server sets."""
@@ -103,15 +108,20 @@ class Strategy:
 
     def check_create(self, obj: Json) -> list[Cause]:
         """What is wrong with a new object."""
-        return (self._rules.create or self._rules.check)(obj)
+        return (self._rules.create or self._rules.check)(self._stored(obj))
 
     def check_update(self, new: Json, old: Json) -> list[Cause]:
         """What is wrong with a change."""
+        new, old = self._stored(new), self._stored(old)
         return self._rules.check(new) + self._rules.change(new, old)
 
     def check_status(self, new: Json, old: Json) -> list[Cause]:
         """What is wrong with a change of the status."""
-        return self._rules.status(new, old)
+        return self._rules.status(self._stored(new), self._stored(old))
+
+    def _stored(self, obj: Json) -> Json:
+        """The form in which rules know the object."""
+        return obj if self._kind.conversion is None else self._kind.conversion.write(obj)
 
     def doomed(self, old: Json, now: str) -> Json | None:  # noqa: ARG002 - for definitions
         """What an object becomes when it is to be deleted, where that is not what becomes of all; else None."""
@@ -197,8 +207,8 @@ class _Admitting(Strategy):
 
 
 class _Roles(Strategy):
-    def __init__(self, kind: Kind) -> None:
-        super().__init__(kind)
+    def __init__(self, kind: Kind, stamp: Callable[[], str]) -> None:
+        super().__init__(kind, stamp)
         self._namespaced = kind.namespaced
 
     def check_create(self, obj: Json) -> list[Cause]:
@@ -312,7 +322,56 @@ class _Pods(Strategy):
 class _PersistentVolumes(Strategy):
     def prepare_create(self, obj: Json) -> None:
         super().prepare_create(obj)
-        obj["status"]["lastPhaseTransitionTime"] = obj["metadata"]["creationTimestamp"]
+        obj["status"]["lastPhaseTransitionTime"] = self._stamp()
+
+    def prepare_status(self, new: Json, old: Json) -> None:
+        super().prepare_status(new, old)
+        now, was = (cast("Json", each.get("status") or {}) for each in (new, old))
+        told = now.get("lastPhaseTransitionTime")
+        if now.get("phase") != was.get("phase") and (not told or told == was.get("lastPhaseTransitionTime")):
+            new["status"]["lastPhaseTransitionTime"] = self._stamp()
+
+
+class _Drivers(Strategy):
+    """Their generation is counted from the first change on."""
+
+    def prepare_update(self, new: Json, old: Json) -> None:
+        super().prepare_update(new, old)
+        if self._differs(new, old):
+            new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+class _Nodes(Strategy):
+    """What makes a Node says at once how it is."""
+
+    def prepare_create(self, obj: Json) -> None:
+        status = obj.get("status")
+        super().prepare_create(obj)
+        obj["status"] = status or obj.get("status", {})
+
+
+class _Requests(Strategy):
+    """What is asked for, and who asks, stays."""
+
+    def note_writer(self, obj: Json, user: User) -> None:
+        spec = obj["spec"] = cast("Json", obj.get("spec") or {})
+        for name in ("username", "uid", "groups", "extra"):
+            spec.pop(name, None)
+        extra = {key: list(values) for key, values in user.extra.items()}
+        told = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
+        spec |= {name: value for name, value in told.items() if value}
+
+    def prepare_create(self, obj: Json) -> None:
+        super().prepare_create(obj)
+        obj["status"] = {}
+
+    def prepare_update(self, new: Json, old: Json) -> None:
+        super().prepare_update(new, old)
+        new["spec"] = old.get("spec", {})
+
+    def prepare_status(self, new: Json, old: Json) -> None:
+        super().prepare_status(new, old)
+        certificates.fill_conditions(new, old, self._stamp())
 
 
 class _PriorityClasses(Strategy):
@@ -331,6 +390,9 @@ _CLASSES: Final[dict[str, type[Strategy]]] = {
     "namespaces": _Namespaces,
     "pods": _Pods,
     "persistentvolumes": _PersistentVolumes,
+    "nodes": _Nodes,
+    "csidrivers.storage.k8s.io": _Drivers,
+    "certificatesigningrequests.certificates.k8s.io": _Requests,
     "services": _Services,
     "jobs.batch": _Jobs,
     "daemonsets.apps": _DaemonSets,
@@ -371,8 +433,8 @@ class _Definitions(Strategy):
 class _Custom(Strategy):
     """What all custom resources do."""
 
-    def __init__(self, kind: Kind) -> None:
-        super().__init__(kind)
+    def __init__(self, kind: Kind, stamp: Callable[[], str]) -> None:
+        super().__init__(kind, stamp)
         assert kind.custom is not None
         self._version = kind.custom
 
@@ -405,10 +467,10 @@ class _Custom(Strategy):
         return {k: v for k, v in new.items() if k not in aside} != {k: v for k, v in old.items() if k not in aside}
 
 
-def strategy_for(kind: Kind) -> Strategy:
-    """How this kind behaves."""
+def strategy_for(kind: Kind, stamp: Callable[[], str]) -> Strategy:
+    """How this kind behaves; `stamp` says what time it is."""
     if kind.custom is not None:
-        return _Custom(kind)
+        return _Custom(kind, stamp)
     if kind.bucket == "customresourcedefinitions.apiextensions.k8s.io":
-        return _Definitions(kind)
-    return _CLASSES.get(kind.bucket, Strategy)(kind)
+        return _Definitions(kind, stamp)
+    return _CLASSES.get(kind.bucket, Strategy)(kind, stamp)

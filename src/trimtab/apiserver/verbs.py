@@ -101,7 +101,7 @@ class Verbs:
     def make(self, target: Target, obj: Json) -> None:
         """Make an object that is always there."""
         kind = target.kind
-        strategy = strategy_for(kind)
+        strategy = strategy_for(kind, self._around.stamp)
         strategy.fill(obj)
         call = Call(target, User("system:apiserver"), manager="kube-apiserver")
         obj["metadata"]["managedFields"] = fields_after(call, None, obj, self._around.now())

@@ -69,7 +69,7 @@ class Writer:
         """How a kind behaves."""
         found = self._strategies.get(kind)
         if found is None:
-            found = self._strategies[kind] = strategy_for(kind)
+            found = self._strategies[kind] = strategy_for(kind, self._around.stamp)
         return found
 
     # Create
@@ -87,6 +87,7 @@ class Writer:
         if call.target.namespace:
             made["namespace"] = call.target.namespace
         wrong_generation = min(made.get("generation", 0), 0)
+        strategy.note_writer(obj, call.user)
         strategy.prepare_create(obj)
         if wrong_generation:
             made["generation"] = wrong_generation

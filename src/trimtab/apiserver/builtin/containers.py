@@ -261,7 +261,7 @@ def _check_resources(resources: Json, path: str) -> list[Cause]:
     for part, amounts in (("limits", limits), ("requests", requests)):
         for name, amount in amounts.items():
             where = f"{path}.{part}[{name}]"
-            found += _check_resource_name(name, where) + _check_amount(name, amount, where)
+            found += check_resource_name(name, where) + _check_amount(name, amount, where)
     for name, amount in requests.items():
         limit = limits.get(name)
         if limit is None:
@@ -281,7 +281,8 @@ def _is_exact(name: str) -> bool:
     return name.startswith("hugepages-") or not (name in _STANDARD or "/" not in name or "kubernetes.io/" in name)
 
 
-def _check_resource_name(name: str, where: str) -> list[Cause]:
+def check_resource_name(name: str, where: str) -> list[Cause]:
+    """What is wrong with the name of something that a container may have an amount of."""
     found = [causes.invalid(where, name, why) for why in names.qualified(name)]
     if found or name in _STANDARD or name.startswith("hugepages-") or "/" in name:
         return found

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias, cast
 
+from trimtab.apiserver.builtin.claims import fill_claim_spec
+from trimtab.apiserver.builtin.endpoints import fill_slice
+from trimtab.apiserver.builtin.netpolicies import fill_policy
+from trimtab.apiserver.builtin.nodes import fill_node
+from trimtab.apiserver.builtin.quotas import fill_limits
+from trimtab.apiserver.builtin.scheduling import fill_lease
 from trimtab.apiserver.facts import Facts, Schema, with_defaults
 
 Json: TypeAlias = dict[str, Any]
@@ -177,6 +183,7 @@ def _services(obj: Json) -> None:
 
 
 def _claims(obj: Json) -> None:
+    fill_claim_spec(_struct(obj, "spec"))
     _struct(obj, "status").setdefault("phase", "Pending")
 
 
@@ -209,6 +216,11 @@ _SPECIAL: Final[dict[str, Callable[[Json], None]]] = {
     "podtemplates": _pod_templates,
     "services": _services,
     "persistentvolumeclaims": _claims,
+    "networkpolicies.networking.k8s.io": fill_policy,
+    "limitranges": fill_limits,
+    "endpointslices.discovery.k8s.io": fill_slice,
+    "nodes": fill_node,
+    "leases.coordination.k8s.io": fill_lease,
     "replicationcontrollers": _replication_controllers,
     "jobs.batch": _jobs,
     "cronjobs.batch": _cron_jobs,

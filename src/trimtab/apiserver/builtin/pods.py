@@ -71,8 +71,7 @@ def check_pod_spec(spec: Json, path: str) -> list[Cause]:
     found += _check_dns(spec, path) + _check_names(spec, path) + _check_numbers(spec, path)
     if spec.get("nodeSelector"):
         found += check_labels(spec["nodeSelector"], f"{path}.nodeSelector")
-    for index, each in enumerate(spec.get("tolerations") or ()):
-        found += _check_toleration(each, f"{path}.tolerations[{index}]")
+    found += check_tolerations(cast("list[Json]", spec.get("tolerations") or []), f"{path}.tolerations")
     if spec.get("affinity"):
         found += check_affinity(spec["affinity"], f"{path}.affinity")
     if spec.get("topologySpreadConstraints"):
@@ -109,6 +108,11 @@ def _check_dns(spec: Json, path: str) -> list[Cause]:
     for index, each in enumerate(config.get("nameservers") or ()):
         found += texts.ip(f"{path}.dnsConfig.nameservers[{index}]", each)
     return found
+
+
+def check_tolerations(tolerations: list[Json], path: str) -> list[Cause]:
+    """What is wrong with the taints that a Pod bears."""
+    return [fault for index, each in enumerate(tolerations) for fault in _check_toleration(each, f"{path}[{index}]")]
 
 
 def _check_toleration(each: Json, where: str) -> list[Cause]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
 from trimtab.apiserver.causes import Cause
+from trimtab.kube.quantity import Quantity
+
+Json: TypeAlias = dict[str, Any]
 
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 IMMUTABLE: Final = "field is immutable"
@@ -20,6 +24,8 @@ _PORTS: Final = (1, 65535)
 _LONGEST_PORT_NAME: Final = 15
 _CONFIG_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _LABEL_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_OLD_IP: Final = re.compile(r"[0-9]+(\.[0-9]+){3}")
+_BYTE: Final = 255
 _PERCENT: Final = re.compile(r"[0-9]+%")
 
 
@@ -91,7 +97,7 @@ def label_1035(name: str) -> list[str]:
 def not_negative(obj: dict[str, Any], path: str, *fields: str) -> list[Cause]:
     """Which of the numbers are below nothing."""
     return [
-        causes.invalid(f"{path}.{name}", obj[name], NOT_NEGATIVE)
+        causes.invalid(f"{path}.{name}" if path else name, obj[name], NOT_NEGATIVE)
         for name in fields
         if obj.get(name) is not None and obj[name] < 0
     ]
@@ -148,3 +154,91 @@ def is_cidr(value: str) -> bool:
     except ValueError:
         return False
     return "/" in value
+
+
+# Parts of objects
+
+
+def part(obj: Json, name: str) -> Json:
+    """The struct under a name, empty where there is none."""
+    return cast("Json", obj.get(name) or {})
+
+
+def spec_of(obj: Json) -> Json:
+    """What is wanted of an object."""
+    return part(obj, "spec")
+
+
+def numbered(obj: Json, path: str, name: str) -> list[tuple[str, Any]]:
+    """The items of a list, each with where it stands."""
+    where = f"{path}.{name}" if path else name
+    return [(f"{where}[{index}]", each) for index, each in enumerate(cast("list[Any]", obj.get(name) or []))]
+
+
+def needed(obj: Json, path: str, *fields: str) -> list[Cause]:
+    """Which of the fields are not set."""
+    return [causes.required(f"{path}.{name}" if path else name) for name in fields if not obj.get(name)]
+
+
+def follows(field: str, value: Any, rule: Callable[[str], list[str]]) -> list[Cause]:
+    """What a rule says of a text."""
+    return [causes.invalid(field, value, why) for why in rule(value)]
+
+
+def needed_following(obj: Json, path: str, name: str, rule: Callable[[str], list[str]]) -> list[Cause]:
+    """A text that has to be there, and to follow a rule."""
+    value = obj.get(name)
+    field = f"{path}.{name}" if path else name
+    return follows(field, value, rule) if value else [causes.required(field)]
+
+
+def given_following(obj: Json, path: str, name: str, rule: Callable[[str], list[str]]) -> list[Cause]:
+    """A text that follows a rule if it is there."""
+    value = obj.get(name)
+    return follows(f"{path}.{name}" if path else name, value, rule) if value else []
+
+
+def unchanged(field: str, new: Any, old: Any) -> list[Cause]:
+    """Whether a field is what it was; nothing and what is empty are the same."""
+    return [] if (new or None) == (old or None) else [causes.invalid(field, new, IMMUTABLE)]
+
+
+def one_of_needed(field: str, value: Any, supported: Sequence[str]) -> list[Cause]:
+    """Whether a field that has to be set has one of the values that there are."""
+    return [] if value in supported else [causes.unsupported(field, value, supported)]
+
+
+def lower_qualified(value: str) -> list[str]:
+    """What is wrong with the name of a provisioner, in whichever letters."""
+    return names.qualified(value.lower())
+
+
+def amount(field: str, text: str) -> list[Cause]:
+    """Whether an amount is below nothing."""
+    return [causes.invalid(field, text, NOT_NEGATIVE)] if Quantity(text) < Quantity(0) else []
+
+
+def more_than_nothing(field: str, text: str) -> list[Cause]:
+    """Whether an amount is nothing, or less."""
+    return [causes.invalid(field, text, "must be greater than zero")] if Quantity(text) <= Quantity(0) else []
+
+
+def strict_ip(field: str, value: str) -> list[Cause]:
+    """What is wrong with an address in a field that no old object has in another form."""
+    if address(value) is not None:
+        return []
+    return [causes.invalid(field, value, "must not have leading 0s" if is_old_ip(value) else NO_IP)]
+
+
+def is_old_ip(value: str) -> bool:
+    """Whether a text is an address but for zeros that lead."""
+    return bool(_OLD_IP.fullmatch(value)) and all(int(each) <= _BYTE for each in value.split("."))
+
+
+def strict_cidr(field: str, value: str) -> list[Cause]:
+    """What is wrong with a range of addresses in a field that no old object has in another form."""
+    if not is_cidr(value):
+        return [causes.invalid(field, value, NO_CIDR)]
+    if str(ipaddress.ip_network(value, strict=False)) != str(ipaddress.ip_interface(value)):
+        return [causes.invalid(field, value, "must not have bits set beyond the prefix length")]
+    return []

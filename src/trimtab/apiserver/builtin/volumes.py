@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
-from trimtab.apiserver.builtin.containers import check_local, check_no_way_up
+from trimtab.apiserver.builtin.containers import check_local
+from trimtab.apiserver.builtin.sources import check_source
 from trimtab.apiserver.causes import Cause
 from trimtab.kube.quantity import Quantity
 
@@ -13,9 +14,6 @@ Json: TypeAlias = dict[str, Any]
 
 _HIGHEST_MODE: Final = 0o777
 _NO_MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
-_HOST_TYPES: Final = (
-    "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket",
-)  # fmt: skip
 
 
 def check_volumes(volumes: list[Json], path: str) -> list[Cause]:
@@ -54,15 +52,7 @@ def _check_source(name: str, source: Json, where: str) -> list[Cause]:
         return _check_needed(source, where, "secretName") + _check_files(source, where)
     elif name == "persistentVolumeClaim":
         return _check_needed(source, where, "claimName")
-    elif name == "hostPath":
-        if not source.get("path"):
-            return [causes.required(f"{where}.path")]
-        found = check_no_way_up(source["path"], f"{where}.path")
-        kind = source.get("type") or ""
-        return found if kind in _HOST_TYPES else [*found, causes.unsupported(f"{where}.type", kind, _HOST_TYPES)]
-    elif name == "nfs":
-        return _check_needed(source, where, "server", "path")
-    return []
+    return check_source(name, source, where, lasting=False)
 
 
 def _check_needed(source: Json, where: str, *fields: str) -> list[Cause]:

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
 from trimtab.apiserver.builtin import selectors, texts
+from trimtab.apiserver.builtin.claims import check_claim_spec
 from trimtab.apiserver.builtin.pods import check_template
 from trimtab.apiserver.causes import Cause
 
@@ -142,21 +143,6 @@ def check_stateful_set(obj: Json) -> list[Cause]:
         claim, where = cast("Json", each.get("spec") or {}), f"spec.volumeClaimTemplates[{index}].spec"
         found += check_claim_spec(claim, where)
     return found + _check_common(spec, "statefulset", "StatefulSet", said="", twice=True)
-
-
-def check_claim_spec(spec: Json, path: str) -> list[Cause]:
-    """What is wrong with what is claimed of storage."""
-    found: list[Cause] = []
-    if not spec.get("accessModes"):
-        found.append(causes.required(f"{path}.accessModes", "at least 1 access mode is required"))
-    modes = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-    found += [
-        causes.unsupported(f"{path}.accessModes", m, modes) for m in spec.get("accessModes") or () if m not in modes
-    ]
-    requests = cast("Json", cast("Json", spec.get("resources") or {}).get("requests") or {})
-    if "storage" not in requests:
-        found.append(causes.required(f"{path}.resources[storage]"))
-    return found
 
 
 def _check_stateful_strategy(strategy: Json) -> list[Cause]:

@@ -72,7 +72,7 @@ class Tokens:
         if account is None:
             raise statuses.not_found("serviceaccounts", "", name)
         _check_uid(given, account["metadata"]["uid"], name)
-        seconds = spec.get("expirationSeconds", 3600)
+        seconds = 3600 if spec.get("expirationSeconds") is None else spec["expirationSeconds"]
         _check_life(seconds)
         audiences = list(spec.get("audiences") or [ISSUER])
         now = self._around.now()

@@ -162,6 +162,8 @@ class Verbs:
         call, obj = self._written(view)
         obj["metadata"]["managedFields"] = fields_after(call, None, obj, self._around.now())
         assert self._reviews is not None
+        own = Call(asked.target, call.user, call.options, call.manager, call.warnings)
+        await self._writer.ask(own, "CREATE", obj)
         made = self._reviews.answer(call, asked.target, obj)
         return self._object(view, call, in_order(view.target.kind, made), 201)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from trimtab.apiserver.access.escalation import check_escalation
 from trimtab.apiserver.access.rbac import Rbac
 from trimtab.apiserver.admission.matching import EXEMPT
 from trimtab.apiserver.admission.mutations import Mutations
+from trimtab.apiserver.admission.paramaccess import ParamAccess
 from trimtab.apiserver.admission.policies import Policies
 from trimtab.apiserver.admission.requests import Write
 from trimtab.apiserver.admission.rounds import Rounds
@@ -22,6 +23,12 @@ from trimtab.apiserver.surroundings import Surroundings
 
 Json: TypeAlias = dict[str, Any]
 
+_STATIC: Final = ".static.k8s.io"
+_RESERVED: Final = (
+    f'metadata.name: names ending with "{_STATIC}" are reserved for static manifest-based configurations and cannot '
+    "be managed via the API"
+)
+
 
 class Gate:
     """Lets through what is written, changes it, or refuses it. Where nothing is configured it costs next to nothing."""
@@ -35,6 +42,7 @@ class Gate:
         self._webhooks = Webhooks(store, catalogue, rbac, around)
         self._mutations = Mutations(store, catalogue, rbac)
         self._policies = Policies(store, catalogue, rbac)
+        self._params = ParamAccess(store, catalogue, rbac)
 
     async def mutate(self, call: Call, operation: str, new: Json | None, old: Json | None) -> Json | None:
         """What is to be written instead."""
@@ -43,7 +51,6 @@ class Gate:
             if new is not None and call.target.namespace:
                 new["metadata"]["namespace"] = call.target.namespace
             new = await self._changed(self._write(call, operation, new, old))
-            self._plugins.admit(call, operation, new, old)  # again, for what webhooks made of it
         if new is not None:
             check_escalation(self._rbac, call, new, old)
         return new
@@ -53,10 +60,14 @@ class Gate:
         if operation == "DELETE":
             self._plugins.admit(call, operation, new, old)
         self._plugins.validate(call, operation, new, old)
+        if call.target.kind.bucket in EXEMPT:
+            if new is not None:
+                self._params.check(call, new, old)
+                if new["metadata"].get("name", "").endswith(_STATIC):
+                    call.warnings.append(_RESERVED)
+            return
         mutating = operation == "DELETE" and self._any_mutating  # nothing is left for them to change
         if not (mutating or self._policies.any or self._webhooks.any_validating):
-            return
-        if call.target.kind.bucket in EXEMPT:
             return
         write = self._write(call, operation, new, old)
         if mutating:
@@ -70,12 +81,13 @@ class Gate:
         return self._webhooks.any_mutating or self._mutations.any
 
     async def _changed(self, write: Write) -> Json | None:
-        """What policies and webhooks make of an object; who wants it sees it again when others changed it after."""
+        """What policies and webhooks make of an object. Where any changed it, all have another look who want it."""
         policies, webhooks = Rounds(), Rounds()
         self._mutations.mutate(write, policies)
         await self._webhooks.mutate(write, webhooks)
         if policies.wanted or webhooks.wanted:
             policies.again = webhooks.again = True
+            self._plugins.admit(write.call, write.operation, write.new, write.old)
             self._mutations.mutate(write, policies)
             await self._webhooks.mutate(write, webhooks)
         return write.new

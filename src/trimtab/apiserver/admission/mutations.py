@@ -143,7 +143,7 @@ class Mutations:
         return holds
 
     def _change(self, turn: _Turn, mutation: Mutation, write: Write) -> None:
-        if write.subresource == "scale":
+        if write.foreign:
             return
         kind = self._catalogue.find(write.kind.group, turn.version, write.kind.plural) or write.kind
         shown = write.shown(write.new, turn.version)

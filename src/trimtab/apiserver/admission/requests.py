@@ -51,6 +51,19 @@ class Write:
         made = (self.new or {}).get("metadata", {})
         return self.name or made.get("name") or made.get("generateName") or "Unknown"
 
+    @property
+    def about(self) -> tuple[str, str, str]:
+        """Group, version and kind of what is written: of a subresource those that it holds."""
+        sub = self.call.target.subresource
+        if sub is None:
+            return self.kind.group, self.kind.version, self.kind.kind
+        return sub.group, sub.version, sub.kind
+
+    @property
+    def foreign(self) -> bool:
+        """Whether a subresource is written that is of another kind than what it hangs below."""
+        return self.about[::2] != (self.kind.group, self.kind.kind)
+
     def shown(self, obj: Json | None, version: str) -> Json | None:
         """The object as it is sent in a version of its group."""
         if obj is None:
@@ -58,25 +71,23 @@ class Write:
         if self.subresource == "scale":
             return scale_of(self.kind, obj)
         shown = in_order(self.kind, obj)
-        if version != self.kind.version:
-            shown["apiVersion"] = f"{self.kind.group}/{version}" if self.kind.group else version
+        group, own, shown["kind"] = self.about
+        wanted = own if self.foreign else version
+        shown["apiVersion"] = f"{group}/{wanted}" if group else wanted
         return shown
 
 
 def request_body(write: Write, uid: str, version: str) -> Json:
     """The `request` of an AdmissionReview; `version` is the one in which a rule named the kind."""
     kind, call = write.kind, write.call
-    about = {"group": kind.group, "version": version, "kind": _kind_name(write)}
+    group, own, name = write.about
     resource = {"group": kind.group, "version": version, "resource": kind.plural}
-    if write.subresource == "scale":
-        about = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
-    asked_kind = about if write.subresource == "scale" else {**about, "version": kind.version}
     made: Json = {
         "uid": uid,
-        "kind": about,
+        "kind": {"group": group, "version": own if write.foreign else version, "kind": name},
         "resource": resource,
         "subResource": write.subresource,
-        "requestKind": asked_kind,
+        "requestKind": {"group": group, "version": own, "kind": name},
         "requestResource": {**resource, "version": kind.version},
         "requestSubResource": write.subresource,
         "name": write.name,
@@ -98,10 +109,6 @@ def user_info(user: User) -> Json:
     made: Json = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
     made["extra"] = {key: list(values) for key, values in user.extra.items()}
     return {name: value for name, value in made.items() if value}
-
-
-def _kind_name(write: Write) -> str:
-    return write.kind.kind
 
 
 def _options(write: Write) -> Json:

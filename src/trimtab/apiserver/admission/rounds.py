@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Final
+
+import msgspec
+
+_encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Rounds:
@@ -16,16 +20,16 @@ class Rounds:
         """Whether there has to be a second one."""
         self._asked: set[Hashable] = set()
         self._due: set[Hashable] = set()
-        self._output: Any = None
+        self._output = b""
 
     def begin(self, obj: Any) -> None:
         """A round begins with this object: where others changed it since the last, all are due."""
-        if self.again and obj != self._output:
+        if self.again and _encode(obj) != self._output:
             self._require()
 
     def end(self, obj: Any) -> None:
         """A round ends with this object."""
-        self._output = obj
+        self._output = _encode(obj)
 
     def skips(self, one: Hashable) -> bool:
         """Whether one is not asked in this round."""

@@ -115,7 +115,7 @@ class Webhooks:
         changed = _patched(hook, write.shown(write.new, called.version), verdict.patch)
         if not isinstance(changed, dict):
             raise statuses.internal(f'webhook "{hook.name}" made of the object what is none')
-        if write.subresource == "scale":
+        if write.foreign:
             return
         try:
             write.new, _ = hold(write.kind, {**cast("Json", changed), "apiVersion": write.kind.api_version})

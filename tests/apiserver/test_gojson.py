@@ -23,7 +23,7 @@ from trimtab.apiserver.gojson import fault
         (b'"\\x"', "invalid character 'x' in string escape code"),
         (b'"\n"', "invalid character '\\n' in string literal"),
         (b"\x9e", "invalid character '\\u009e' looking for beginning of value"),
-        (b"[" * 10_001, "exceeded max depth"),
+        (b"[" * 10_001, "invalid character '[' exceeded max depth"),
     ],
 )
 def test_a_fault_is_named(body: bytes, said: str) -> None:

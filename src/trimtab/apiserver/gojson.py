@@ -53,7 +53,7 @@ class _Scanner:
             self._at += 1
             self._open.append(ord("}") if first == ord("{") else ord("]"))
             if len(self._open) > _DEEPEST:
-                raise _Fault("exceeded max depth")
+                raise _Fault(f"invalid character {_quoted(first)} exceeded max depth")
             if self._next() == self._open[-1]:
                 self._at += 1
                 self._open.pop()

@@ -48,7 +48,7 @@ class Documents:
         """`/openapi/v3/apis/apps/v1`, for ever where the address has its digest."""
         path = unquote(request.path).removeprefix("/openapi/v3/")
         if path not in self._group_versions():
-            return Response(404, content_type="", headers=(_VARY,))
+            return Response(404, content_type="")
         if not _accepts_json(request):
             return Response(406, content_type="", headers=(_VARY,))
         body = self._document(path)

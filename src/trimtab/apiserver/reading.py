@@ -53,7 +53,7 @@ def parse_json(body: bytes) -> Any:
     except UnicodeDecodeError:
         return parse_json(body.decode("utf-8", "replace").encode())
     except RecursionError as error:
-        raise Unreadable("json parse error: exceeded max depth") from error
+        raise Unreadable(f"json parse error: {gojson.fault(body) or 'exceeded max depth'}") from error
     except msgspec.DecodeError as error:
         return _parse_leniently(body, error)
 

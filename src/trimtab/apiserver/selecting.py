@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
@@ -43,7 +43,8 @@ class Selection:
             return self.fields.matches({"metadata.name": name, "metadata.namespace": namespace})
         if self.kind.definition is not None and not is_current(self.kind, data):
             data = settled(self.kind, data)
-        return self.fields.matches(fields_of(load(self.kind, data), (each.field for each in self.fields.requirements)))
+        names = (each.field for each in self.fields.requirements)
+        return self.fields.matches(_fields_of(self.kind, load(self.kind, data), names))
 
     @property
     def name(self) -> str:
@@ -71,9 +72,10 @@ def selection(kind: Kind, labels: str, fields: str) -> Selection:
     return Selection(by_labels, by_fields, names <= _OF_KEYS, kind)
 
 
-def fields_of(obj: Json, names: Iterable[str]) -> dict[str, str]:
+def _fields_of(kind: Kind, obj: Json, names: Iterable[str]) -> dict[str, str]:
     """What an object has in these fields, as field selectors see it."""
-    return {name: _text(_look_up(obj, name)) for name in names}
+    own = _OWN.get(kind.bucket, {})
+    return {name: _text(own[name](obj) if name in own else _look_up(obj, name)) for name in names}
 
 
 def _look_up(obj: Json, name: str) -> Any:
@@ -87,3 +89,26 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)
+
+
+def _first_address(pod: Json) -> str:
+    addresses = cast("list[Json]", _look_up(pod, "status.podIPs") or [{}])
+    return addresses[0].get("ip", "")
+
+
+def _source(event: Json) -> str:
+    return _look_up(event, "source.component") or event.get("reportingComponent") or ""
+
+
+# What is not simply what the field of that name holds: zeros that objects leave out, and other names.
+_OWN: Final[Mapping[str, Mapping[str, Callable[[Json], Any]]]] = {
+    "events": {"source": _source},
+    "jobs.batch": {"status.successful": lambda job: _look_up(job, "status.succeeded") or 0},
+    "nodes": {"spec.unschedulable": lambda node: bool(_look_up(node, "spec.unschedulable"))},
+    "pods": {
+        "spec.hostNetwork": lambda pod: bool(_look_up(pod, "spec.hostNetwork")),
+        "status.podIP": _first_address,
+        "status.podIPs": lambda _: "",
+    },
+    "replicationcontrollers": {"status.replicas": lambda rc: _look_up(rc, "status.replicas") or 0},
+}

@@ -99,14 +99,16 @@ def unauthorized() -> Refused:
 
 def forbidden(plural: str, group: str, name: str, why: str, causes: Sequence[Cause] = ()) -> Refused:
     """It is known who is asking, and they may not; or nobody may now."""
-    what = f'{qualified(plural, group)} "{name}"' if name else qualified(plural, group)
+    what = f"{qualified(plural, group)} {quoted(name)}" if name else qualified(plural, group)
     message = f"{what} is forbidden: {why}"
     return Refused("Forbidden", message, name=name, group=group, kind=plural, causes=causes)
 
 
 def not_found(plural: str, group: str, name: str) -> Refused:
     """There is no such object."""
-    return Refused("NotFound", f'{qualified(plural, group)} "{name}" not found', name=name, group=group, kind=plural)
+    return Refused(
+        "NotFound", f"{qualified(plural, group)} {quoted(name)} not found", name=name, group=group, kind=plural
+    )
 
 
 def no_such_resource() -> Refused:
@@ -139,13 +141,13 @@ def unsupported_media_type(types: Sequence[str]) -> Refused:
 
 def already_exists(plural: str, group: str, name: str) -> Refused:
     """An object of that name is there."""
-    message = f'{qualified(plural, group)} "{name}" already exists'
+    message = f"{qualified(plural, group)} {quoted(name)} already exists"
     return Refused("AlreadyExists", message, name=name, group=group, kind=plural)
 
 
 def conflict(plural: str, group: str, name: str, why: str, causes: Sequence[Cause] = ()) -> Refused:
     """The object is not as the writer believed."""
-    message = f'Operation cannot be fulfilled on {qualified(plural, group)} "{name}": {why}'
+    message = f"Operation cannot be fulfilled on {qualified(plural, group)} {quoted(name)}: {why}"
     return Refused("Conflict", message, name=name, group=group, kind=plural, causes=causes)
 
 
@@ -156,7 +158,7 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Refused:
     """The object breaks rules."""
     faults = list(dict.fromkeys(map(str, causes)))
-    what = f'{qualified(kind, group)} "{name}" is invalid'
+    what = f"{qualified(kind, group)} {quoted(name)} is invalid"
     message = what + (": " + (faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]") if faults else "")
     return Refused("Invalid", message, name=name, group=group, kind=kind, causes=causes)
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from defaults import TEMPLATED, Trials
 from schemas import reference
-from serve import Api, discovered, documents
+from serve import Api, discovered, documents, pages
 from strategies import strategy_of
 
 TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
@@ -30,7 +30,7 @@ def text(everything: Api, by_default: Api, pointers: frozenset[tuple[str, str]])
     """The file. What a server serves by default is asked of such a one, the rest of one that serves all."""
     known = documents(everything)
     served, usual = discovered(everything), discovered(by_default)
-    schemas = merged(known.values())
+    schemas = merged([*known.values(), *pages(everything)])
     kinds = kinds_of(schemas)
     lines = [
         ("about", "", about(everything.get("/version"))),

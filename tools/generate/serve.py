@@ -103,6 +103,12 @@ def documents(api: Api) -> dict[str, dict[str, Any]]:
     return {path: api.get(f"/openapi/v3/{path}")["components"]["schemas"] for path in sorted(group_versions(api))}
 
 
+def pages(api: Api) -> Iterator[dict[str, Any]]:
+    """The schemas by name of what is told about the server itself."""
+    for path in ("api", "apis", "version"):
+        yield api.get(f"/openapi/v3/{path}")["components"]["schemas"]
+
+
 def discovered(api: Api) -> dict[str, list[dict[str, Any]]]:
     """The resources of each group-version by its path, as discovery lists them."""
     return {path: api.get(f"/{path}")["resources"] for path in sorted(group_versions(api))}

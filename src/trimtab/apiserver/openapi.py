@@ -22,6 +22,23 @@ _ACTIONS: Final = {
     "get": ("get", "get"), "list": ("get", "list"), "create": ("post", "post"), "update": ("put", "put"),
     "patch": ("patch", "patch"), "delete": ("delete", "delete"), "deletecollection": ("delete", "deletecollection"),
 }  # fmt: skip
+_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
+_OF_ALL_GROUPS: Final = (f"{_META}.DeleteOptions", f"{_META}.WatchEvent")
+_KINDS: Final = "x-kubernetes-group-version-kind"
+_BEARER: Final = {
+    "type": "apiKey",
+    "description": "Bearer Token authentication",
+    "name": "authorization",
+    "in": "header",
+}
+_PAGES: Final = {  # what is told about the server itself, as which definition
+    ".well-known/openid-configuration": "",
+    "openid/v1/jwks": "",
+    "version": "io.k8s.apimachinery.pkg.version.Info",
+    "api": f"{_META}.APIVersions",
+    "apis": f"{_META}.APIGroupList",
+}
+_DEFAULTS: Final = frozenset({"default"})
 _VARY: Final = ("Vary", "Accept")
 _WRITES: Final = frozenset({"create", "update", "patch"})
 _OF_OBJECTS: Final = ("get", "update", "patch", "delete")
@@ -40,14 +57,14 @@ class Documents:
 
     def index(self, request: Request) -> Response:
         """`/openapi/v3`."""
-        paths = {path: {"serverRelativeURL": self._address(path)} for path in self._group_versions()}
+        paths = {path: {"serverRelativeURL": self._address(path)} for path in self._all()}
         body = msgspec.json.encode({"paths": paths})
         return _tagged(request, Response(200, body, TEXT), _digest(body))
 
     def document(self, request: Request, digest: str) -> Response:
         """`/openapi/v3/apis/apps/v1`, for ever where the address has its digest."""
         path = unquote(request.path).removeprefix("/openapi/v3/")
-        if path not in self._group_versions():
+        if path not in self._all():
             return Response(404, content_type="")
         if not _accepts_json(request):
             return Response(406, content_type="", headers=(_VARY,))
@@ -97,6 +114,14 @@ class Documents:
                 found += [f"apis/{group.name}/{version}" for version in group.versions]
         return sorted(found)
 
+    def _all(self) -> list[str]:
+        """The documents of OpenAPI 3: beside the group-versions, a group for itself, if not of definitions alone."""
+        groups = [group for group in self._catalogue.groups() if group.name]
+        own = [
+            each.name for each in groups if any(k.builtin for kinds in each.versions.values() for k in kinds.values())
+        ]
+        return sorted([*self._group_versions(), *_PAGES, *(f"apis/{name}" for name in own)])
+
     def _kinds(self, path: str) -> Iterable[Kind]:
         parts = path.split("/")
         group, version = ("", parts[1]) if parts[0] == "api" else (parts[1], parts[2])
@@ -104,6 +129,8 @@ class Documents:
         return found.versions[version].values() if found is not None else ()
 
     def _version_3(self, path: str) -> Json:
+        if path in _PAGES or (path.count("/") == 1 and path.startswith("apis/")):
+            return self._page(path)
         schemas: Json = dict(self._facts.document(path)) if path in self._facts.documents() else {}
         paths: Json = {}
         for kind in self._kinds(path):
@@ -112,23 +139,62 @@ class Documents:
                 schemas |= kind.definition.openapi_v3(kind.version)
         for name in _missing(schemas):
             schemas[name] = self._facts.definition(name)
+        if path in self._facts.documents():
+            for name in _OF_ALL_GROUPS:
+                if name in schemas:
+                    schemas[name] = _of_group(schemas[name], path)
+            return self._whole(paths, schemas)
+        return {**self._whole(paths, schemas), "info": {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}}
+
+    def _page(self, path: str) -> Json:
+        """What is told about the server, or about a group."""
+        name = _PAGES.get(path, f"{_META}.APIGroup")
+        answer: Json = {"type": "string"} if not name else {"$ref": f"#/components/schemas/{name}"}
+        schemas: Json = {name: self._facts.definition(name)} if name else {}
+        for other in _missing(schemas):
+            schemas[other] = self._facts.definition(other)
+        responses = {"200": {"description": "OK", "content": {JSON: {"schema": answer}}}}
+        return self._whole({f"/{path}/": {"get": {"responses": responses}}}, dict(sorted(schemas.items())))
+
+    def _whole(self, paths: Json, schemas: Json) -> Json:
         return {
             "openapi": "3.0.0",
-            "info": {"title": "Kubernetes", "version": self._facts.version["gitVersion"]},
+            "info": self._info(),
             "paths": paths,
-            "components": {"schemas": schemas},
+            "components": {**({"schemas": schemas} if schemas else {}), "securitySchemes": {"BearerToken": _BEARER}},
         }
+
+    def _info(self) -> Json:
+        version = self._facts.version
+        return {"title": "Kubernetes", "version": f"{version['major']}.{version['minor']}"}
 
     def _version_2(self) -> Json:
         definitions: Json = {}
         paths: Json = {}
         for path in self._group_versions():
             document = self._version_3(path)
-            definitions |= {name: _as_version_2(each) for name, each in document["components"]["schemas"].items()}
+            definitions |= _as_definitions(document["components"]["schemas"])
             for where, operations in document["paths"].items():
                 paths[where] = {name: _without_bodies(operation) for name, operation in operations.items()}
-        info = {"title": "Kubernetes", "version": self._facts.version["gitVersion"]}
-        return {"swagger": "2.0", "info": info, "paths": paths, "definitions": definitions}
+        for path in self._all():
+            if path not in self._group_versions():
+                definitions |= _as_definitions(self._version_3(path)["components"].get("schemas", {}))
+        definitions |= _as_definitions({name: self._facts.definition(name) for name in _OF_ALL_GROUPS})
+        return {
+            "swagger": "2.0",
+            "info": self._info(),
+            "paths": paths,
+            "definitions": dict(sorted(definitions.items())),
+            "securityDefinitions": {"BearerToken": _BEARER},
+            "security": [{"BearerToken": []}],
+        }
+
+
+def _of_group(schema: Json, path: str) -> Json:
+    """A definition that stands for kinds of all groups, with those of one group-version, and the core's."""
+    *_, group, version = path.split("/")
+    wanted = {("", "v1"), ("" if path.startswith("api/") else group, version)}
+    return {**schema, _KINDS: [kind for kind in schema[_KINDS] if (kind["group"], kind["version"]) in wanted]}
 
 
 def _digest(body: bytes) -> str:
@@ -200,20 +266,31 @@ def _without_bodies(operation: Json) -> Json:
     return made
 
 
-def _as_version_2(schema: Any) -> Any:
+def _as_definitions(schemas: Json) -> Json:
+    """Definitions as OpenAPI 2 writes them: those of Kubernetes have no defaults there, and one type if any."""
+    made: Json = {}
+    for name, schema in schemas.items():
+        own = name.startswith("io.k8s.")
+        made[name] = _as_version_2(schema, _DEFAULTS if own else frozenset())
+        if own and "oneOf" in schema:
+            made[name].setdefault("type", "string")
+    return made
+
+
+def _as_version_2(schema: Any, without: frozenset[str]) -> Any:
     """The same schema as OpenAPI 2 writes it: other references, and no lists of one."""
     if isinstance(schema, list):
-        return [_as_version_2(each) for each in cast("list[Any]", schema)]
+        return [_as_version_2(each, without) for each in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     made: Json = {}
     for key, value in cast("Json", schema).items():
         if key == "properties":  # whose keys are names, though they may look like words of a schema
-            made[key] = {name: _as_version_2(each) for name, each in cast("Json", value).items()}
+            made[key] = {name: _as_version_2(each, without) for name, each in cast("Json", value).items()}
         elif key == "$ref":
             made[key] = value.replace("#/components/schemas/", "#/definitions/")
         elif key == "allOf" and len(value) == 1:
-            made |= _as_version_2(value[0])
-        elif key not in ("nullable", "oneOf", "anyOf", "not"):
-            made[key] = _as_version_2(value)
+            made |= _as_version_2(value[0], without)
+        elif key not in ("nullable", "oneOf", "anyOf", "not") and key not in without:
+            made[key] = _as_version_2(value, without)
     return made

@@ -1,4 +1,4 @@
-"""The schemas of what OpenAPI does not describe and a server says in protobuf all the same: the types of discovery."""
+"""The schemas of what OpenAPI does not describe and a server says in protobuf all the same."""
 
 from __future__ import annotations
 
@@ -21,21 +21,9 @@ def _the(name: str) -> Json:
     return {"$ref": f"#/{name}"}
 
 
-_ADDRESSES: Final = _all(_the(f"{_META}.ServerAddressByClientCIDR"))
-_VERSION: Final = _the(f"{_META}.GroupVersionForDiscovery")
 _KIND: Final = _the(f"{_META}.GroupVersionKind")
 _FIELDS: Final[dict[str, Json]] = {
-    f"{_META}.ServerAddressByClientCIDR": {"clientCIDR": _TEXT, "serverAddress": _TEXT},
-    f"{_META}.GroupVersionForDiscovery": {"groupVersion": _TEXT, "version": _TEXT},
     f"{_META}.GroupVersionKind": {"group": _TEXT, "version": _TEXT, "kind": _TEXT},
-    f"{_META}.APIVersions": {"versions": _all(_TEXT), "serverAddressByClientCIDRs": _ADDRESSES},
-    f"{_META}.APIGroup": {
-        "name": _TEXT,
-        "versions": _all(_VERSION),
-        "preferredVersion": _VERSION,
-        "serverAddressByClientCIDRs": _ADDRESSES,
-    },
-    f"{_META}.APIGroupList": {"groups": _all(_the(f"{_META}.APIGroup"))},
     f"{_META}.PartialObjectMetadata": {"metadata": _the(f"{_META}.ObjectMeta")},
     f"{_META}.PartialObjectMetadataList": {
         "metadata": _the(f"{_META}.ListMeta"),

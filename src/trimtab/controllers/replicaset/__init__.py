@@ -25,12 +25,13 @@ from trimtab.controller import App, Context, Requeue, requeue, selected_by
 from trimtab.controllers.replicaset.choosing import choose
 from trimtab.controllers.replicaset.claiming import claim
 from trimtab.controllers.replicaset.making import NewPod, Templated, dice, pod_of, renamed, without_suffix
-from trimtab.controllers.replicaset.memory import Memory
+from trimtab.controllers.replicaset.memory import Memory, place
 from trimtab.controllers.replicaset.pods import PodView, first_available, is_active
 from trimtab.controllers.replicaset.slow_start import at_once, slow_start
 from trimtab.controllers.replicaset.status import status_of
 from trimtab.kube.apps.v1 import ReplicaSet
 from trimtab.kube.core.v1 import Pod
+from trimtab.kube.objects import Object
 from trimtab.kube.owners import controller_of
 from trimtab.kube.partial import metadata_of
 from trimtab.kube.selectors import Selector
@@ -47,7 +48,7 @@ app = App("replicaset-controller")
 
 async def forget(key: str, ctx: Context) -> None:
     """The ReplicaSet is gone."""
-    ctx.once(Memory).forget(key)
+    ctx.once(Memory).forget(place(ReplicaSet, key))
 
 
 @app.controller(
@@ -62,7 +63,7 @@ async def forget(key: str, ctx: Context) -> None:
 async def replicaset(rs: ReplicaSet, ctx: Context) -> Requeue | None:
     """Let there be as many Pods as are wanted."""
     selector = Selector.from_struct(rs.spec.selector)
-    if not await is_settled(ctx):
+    if not await is_settled(ctx, ReplicaSet):
         return requeue(after=SOON)
     await claim(ctx, rs, Pod, selector, may_adopt=lambda entry: is_active(entry.view(PodView)))
     error: Exception | None = None
@@ -77,7 +78,11 @@ async def replicaset(rs: ReplicaSet, ctx: Context) -> Requeue | None:
                 return requeue(after=SOON)
             error = await create(ctx, rs, -too_many)
     now, pods = ctx.now(), owned(ctx, rs)
-    failed = None if error is None else ("FailedDelete" if too_many > 0 else "FailedCreate", message_of(error, rs))
+    failed = (
+        None
+        if error is None
+        else ("FailedDelete" if too_many > 0 else "FailedCreate", message_of(error, f"{ctx.name}-"))
+    )
     await ctx.patch_status(**status_of(rs, pods, now, failed))
     if error is not None:
         raise error
@@ -104,45 +109,50 @@ async def create(ctx: Context, rs: ReplicaSet, count: int) -> Exception | None:
     )
 
 
-async def create_one(ctx: Context, rs: ReplicaSet, pod: NewPod) -> None:
+async def create_one(ctx: Context, owner: Object, pod: NewPod) -> None:
     """Make a Pod. Whether it was made is known when this returns, or remembered as open."""
-    memory, name = ctx.once(Memory), pod.metadata.name
-    memory.asks_for(ctx.key, name)
+    memory, name, key = ctx.once(Memory), pod.metadata.name, place(type(owner), ctx.key)
+    memory.asks_for(key, name)
     try:
         await ctx.create(pod)
     except AlreadyExists:  # one in 14 million is so called by chance
-        memory.knows(ctx.key, name)
-        await create_one(ctx, rs, renamed(pod, ctx.once(dice)()))
+        memory.knows(key, name)
+        await create_one(ctx, owner, renamed(pod, ctx.once(dice)()))
         return
     except ApiError as error:
         if error.code < _FAILED:
-            memory.knows(ctx.key, name)
+            memory.knows(key, name)
         if not error.has_cause("NamespaceTerminating"):  # there everything goes, and nobody wants to be told of each
-            ctx.event("Warning", "FailedCreate", f"Error creating: {message_of(error, rs)}", action="Create")
+            ctx.event(
+                "Warning",
+                "FailedCreate",
+                f"Error creating: {message_of(error, pod.metadata.generate_name or '')}",
+                action="Create",
+            )
         raise
-    memory.knows(ctx.key, name)
+    memory.knows(key, name)
     ctx.event("Normal", "SuccessfulCreate", f"Created pod: {name}", action="Create")
 
 
 async def delete(ctx: Context, rs: ReplicaSet, pods: Sequence[PodView], count: int) -> Exception | None:
     """Delete so many of these Pods; the first failure, if any."""
-    doomed = ctx.once(Memory).doomed(ctx.key)
+    doomed = ctx.once(Memory).doomed(place(ReplicaSet, ctx.key))
     chosen = choose(pods, min(count, MOST), kin=kin(ctx, rs, pods), doomed=doomed, now=ctx.now())
-    return await at_once(chosen, partial(delete_one, ctx))
+    return await at_once(chosen, partial(delete_one, ctx, rs))
 
 
-async def delete_one(ctx: Context, pod: PodView) -> None:
+async def delete_one(ctx: Context, owner: Object, pod: PodView) -> None:
     """Delete this very Pod."""
-    memory, meta = ctx.once(Memory), pod.metadata
-    memory.dooms(ctx.key, meta.uid)
+    memory, meta, key = ctx.once(Memory), pod.metadata, place(type(owner), ctx.key)
+    memory.dooms(key, meta.uid)
     try:
         await ctx.delete(Pod, meta.name, uid=meta.uid)
     except ApiError as error:
         if error.code < _FAILED:
-            memory.is_deleted(ctx.key, meta.uid)
+            memory.is_deleted(key, meta.uid)
         ctx.event("Warning", "FailedDelete", f"Error deleting: {error.message}", action="Delete")
         raise
-    memory.is_deleted(ctx.key, meta.uid)
+    memory.is_deleted(key, meta.uid)
     ctx.event("Normal", "SuccessfulDelete", f"Deleted pod: {meta.name}", action="Delete")
 
 
@@ -155,14 +165,14 @@ def kin(ctx: Context, rs: ReplicaSet, pods: Sequence[PodView]) -> list[PodView]:
     return [pod for each in sisters for pod in ctx.list(Pod, namespace=ctx.namespace, owner=each.uid, view=PodView)]
 
 
-async def is_settled(ctx: Context) -> bool:
+async def is_settled(ctx: Context, kind: type[Object]) -> bool:
     """Find out what became of that to which there was no answer; whether the cache shows all of it."""
-    memory, shown = ctx.once(Memory), True
-    for name in memory.open(ctx.key):
+    memory, shown, key = ctx.once(Memory), True, place(kind, ctx.key)
+    for name in memory.open(key):
         if ctx.find(Pod, name, view=PodView) is None and await exists(ctx, name):
             shown = False
         else:
-            memory.knows(ctx.key, name)
+            memory.knows(key, name)
     return shown
 
 
@@ -180,18 +190,17 @@ async def is_counted(ctx: Context, rs: ReplicaSet, selector: Selector) -> bool:
 
     A cache may be older than what was written to the server that it reads from, or to one beside it.
     """
-    memory = ctx.once(Memory)
-    if memory.has_counted(ctx.key, rs.metadata.uid):
+    memory, key = ctx.once(Memory), place(ReplicaSet, ctx.key)
+    if memory.has_counted(key, rs.metadata.uid):
         return True
     there = await ctx.client.list(metadata_of(Pod), namespace=ctx.namespace, labels=selector)
     mine = [pod for pod in there if (owner := controller_of(pod)) is not None and owner.uid == rs.metadata.uid]
     if any(ctx.find(Pod, pod.metadata.name, view=PodView) is None for pod in mine):
         return False
-    memory.counts(ctx.key, rs.metadata.uid)
+    memory.counts(key, rs.metadata.uid)
     return True
 
 
-def message_of(error: Exception, rs: ReplicaSet) -> str:
+def message_of(error: Exception, prefix: str) -> str:
     """What went wrong, in words that are the same for each Pod: those for a Pod whose name is not made yet."""
-    message = error.message if isinstance(error, ApiError) else str(error)
-    return without_suffix(message, rs.metadata.name)
+    return without_suffix(error.message if isinstance(error, ApiError) else str(error), prefix)

@@ -6,7 +6,7 @@ is released. Both are written under the condition that it is still the same obje
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from trimtab.cache import Cached
@@ -39,12 +39,16 @@ async def claim(
     selector: Selector,
     *,
     may_adopt: Callable[[Cached[O]], bool] = lambda _: True,
+    on_release: Mapping[str, Any] | None = None,
 ) -> None:
-    """Adopt and release, so that what the owner controls is what it should look after. One that goes claims nothing."""
+    """Adopt and release, so that what the owner controls is what it should look after. One that goes claims nothing.
+
+    `on_release` is what else is changed of the metadata of what is released.
+    """
     if owner.metadata.deletion_timestamp is not None:
         return
     for entry in to_release(ctx.entries(kind, namespace=ctx.namespace, owner=owner), selector):
-        await release(ctx, owner, entry)
+        await release(ctx, owner, entry, **(on_release or {}))
     orphans = to_adopt(ctx.entries(kind, namespace=ctx.namespace, labels=selector))
     if (orphans := [entry for entry in orphans if may_adopt(entry)]) and await _is_still_there(ctx, owner):
         for entry in orphans:

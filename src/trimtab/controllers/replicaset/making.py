@@ -76,7 +76,6 @@ def renamed(pod: NewPod, suffix: str) -> NewPod:
     return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, name=name))
 
 
-def without_suffix(message: str, owner: str) -> str:
+def without_suffix(message: str, prefix: str) -> str:
     """A message about a Pod in the words that all of the same owner share: with the name as it was before its end."""
-    prefix = f"{owner}-"
     return re.sub(rf'"{re.escape(prefix[:_LONGEST])}[{_LETTERS}]{{5}}"', f'"{prefix}"', message)

@@ -7,6 +7,13 @@ made twice. So before a ReplicaSet is looked at, what is open is settled by aski
 from __future__ import annotations
 
 from trimtab.controller import Options
+from trimtab.kube.frozen import plain_class
+from trimtab.kube.objects import Object
+
+
+def place(kind: type[Object], key: str) -> str:
+    """Under which key an object is remembered: objects of several kinds may have the same name."""
+    return f"{plain_class(kind).resource.kind} {key}"
 
 
 class Memory:

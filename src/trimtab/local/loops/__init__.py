@@ -18,6 +18,7 @@ from trimtab.manager import Manager, Part
 LOOPS: Final = {
     "deployment-controller": "trimtab.local.loops.deployment",
     "garbage-collector-controller": "trimtab.local.loops.garbage",
+    "job-controller": "trimtab.local.loops.job",
     "namespace-controller": "trimtab.local.loops.namespaces",
     "node-lifecycle-controller": "trimtab.local.loops.node_lifecycle",
     "replicaset-controller": "trimtab.controllers.replicaset",

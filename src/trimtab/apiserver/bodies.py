@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, cast
 
-from trimtab.apiserver import reading, statuses
+from trimtab.apiserver import causes, reading, statuses
 from trimtab.apiserver.calls import Call
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.conforming import Mistyped, conform, hold
@@ -25,7 +25,10 @@ def object_of(call: Call, request: Request, facts: Facts) -> Json:
         obj = _from_protobuf(request.body, kind, facts)
     else:
         obj = reading.read_object(request.body, media, kind.kind)
-    _check_type(kind, obj)
+    if kind.custom is not None:
+        _check_custom_type(kind, obj, request.body)
+    else:
+        _check_type(kind, obj)
     faults: list[str] = []
     if call.options.validation != "Ignore" and media == JSON:
         faults = reading.duplicates(request.body, obj)
@@ -108,13 +111,26 @@ def not_handled(kind: Kind, why: str) -> statuses.Refused:
     return statuses.bad_request(said)
 
 
+def _check_custom_type(kind: Kind, obj: Json, body: bytes) -> None:
+    """What is sent of a custom kind has to say what it is."""
+    version, name = obj.get("apiVersion") or "", obj.get("kind") or ""
+    if not name:
+        said = f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
+        raise statuses.bad_request(reading.unrecognized(kind.kind, said, body))
+    if version != kind.api_version:
+        said = f"does not match the expected API version ({kind.api_version})"
+        raise statuses.bad_request(f"the API version in the data ({version}) {said}")
+    if name != kind.kind:
+        given: Any = obj.get("metadata")
+        called = cast("Json", given).get("name") if isinstance(given, dict) else ""
+        about = causes.invalid("kind", name, f"must be {kind.kind}")
+        raise statuses.invalid(name, kind.group, called if isinstance(called, str) else "", [about])
+
+
 def _check_type(kind: Kind, obj: Json) -> None:
     version, name = obj.get("apiVersion") or kind.api_version, obj.get("kind") or kind.kind
     if (version, name) == (kind.api_version, kind.kind):
         return
-    if kind.custom is not None and version != kind.api_version:
-        said = f"does not match the expected API version ({kind.api_version})"
-        raise statuses.bad_request(f"the API version in the data ({version}) {said}")
     if version != kind.api_version and name == kind.kind:
         said = f'no kind "{name}" is registered for version "{version}" {_SCHEME}'
     else:

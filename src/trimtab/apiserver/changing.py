@@ -183,4 +183,8 @@ def _apply(call: Call, live: Json | None, applied: Json, faults: list[str], now:
         raise statuses.bad_request(why)
     if call.options.validation == "Warn":
         call.warnings += faults
+    if kind.custom is not None:
+        # What the schema does not know goes when the object is stored, and nobody is told.
+        kind.custom.default(made)
+        return made
     return bodies.conformed(call, made, [])

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
+from trimtab.apiserver import causes
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import quoted
 from trimtab.apiserver.facts import TIMES, Schema
@@ -64,16 +65,31 @@ def _hold(kind: Kind, obj: Json) -> tuple[Json, list[str]]:
     if kind.custom is None:
         made, unknown = conform(kind.schema, obj)
         return (made if kind.complete is None else kind.complete({"kind": kind.kind, **made})), unknown
-    metadata = kind.schema.fields["metadata"]
-    given: Any = obj.get("metadata") or {}
-    if not isinstance(given, dict):
-        raise Mistyped(_unmarshal(json_type(given), kind.schema, "metadata", "v1.ObjectMeta"))
-    held, unknown = conform(metadata, cast("Json", given))
-    made = {**obj, "metadata": held}
-    unknown = [each.replace('"', '"metadata.', 1) for each in unknown]
+    made, unknown = _with_metadata(kind.schema.fields["metadata"], obj, "")
     unknown += [f"unknown field {quoted(path)}" for path in kind.custom.prune(made)]
+    malformed = kind.custom.malformed(made)
+    if malformed is not None:
+        raise Mistyped(str(malformed))
+    for path, resource in kind.custom.resources(made):
+        found, faults = _with_metadata(kind.schema.fields["metadata"], resource, f"{path}.")
+        resource |= found
+        unknown += faults
     kind.custom.default(made)
     return made, unknown
+
+
+def _with_metadata(schema: Schema, obj: Json, path: str) -> tuple[Json, list[str]]:
+    """A custom resource, or one within, with its metadata as all resources have it."""
+    given: Any = obj.get("metadata")
+    if given is None:
+        return ({**obj, "metadata": {}} if not path else obj), []
+    try:
+        if not isinstance(given, dict):
+            raise Mistyped(f"json: cannot unmarshal {json_type(given)} into Go value of type v1.ObjectMeta")
+        held, unknown = conform(schema, cast("Json", given))
+    except Mistyped as error:
+        raise error if not path else Mistyped(str(causes.invalid(f"{path}metadata", given, str(error)))) from error
+    return {**obj, "metadata": held}, [each.replace('"', f'"{path}metadata.', 1) for each in unknown]
 
 
 class _Conforming:

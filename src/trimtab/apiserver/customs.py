@@ -6,6 +6,8 @@ definition is out, though its status says so a revision later, as everywhere in 
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import logging
 import re
 from collections.abc import Callable
@@ -29,6 +31,8 @@ Json: TypeAlias = dict[str, Any]
 
 _log = logging.getLogger("trimtab.apiserver")
 DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
+_VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+"""In the order in which discovery tells of them."""
 _STATUS_VERBS: Final = ("get", "patch", "update")
 _VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _MOST: Final = 1000  # definitions that are looked at in one go
@@ -153,10 +157,12 @@ class CustomKinds:
             compiled.plural,
             compiled.singular,
             compiled.scope == "Namespaced",
+            _VERBS,
             short_names=compiled.short_names,
             categories=compiled.categories,
             subresources=subresources,
             storage_version=compiled.storage_version,
+            storage_version_hash=_version_hash(compiled),
             list_kind=compiled.list_kind,
             schema=schemas[f"{group}/{version.name}"],
             schemas=schemas,
@@ -227,6 +233,12 @@ def _reason(definition: Json) -> str:
     """How far it is with the end of a definition."""
     conditions = definition["status"].get("conditions") or ()
     return next((each.get("reason", "") for each in conditions if each["type"] == "Terminating"), "")
+
+
+def _version_hash(compiled: Definition) -> str:
+    """What changes when objects are stored in another version."""
+    name = f"{compiled.group}/{compiled.storage_version}/{compiled.kind}"
+    return base64.b64encode(hashlib.sha256(name.encode()).digest()[:8]).decode()
 
 
 def _priority(version: str) -> tuple[int, int, int, str]:

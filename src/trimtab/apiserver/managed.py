@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from trimtab.apiserver.calls import Call
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.facts import Schema
-from trimtab.apiserver.patching import Versions, apply, record_update, resets_of, to_parent, to_scale
+from trimtab.apiserver.patching import Versions, apply, fits_update, record_update, resets_of, to_parent, to_scale
 from trimtab.apiserver.scaling import places_of, scale_of, with_scale
 from trimtab.apiserver.versions import in_version
 
@@ -21,6 +21,8 @@ def fields_after(call: Call, before: Json | None, after: Json, now: datetime) ->
     kind, sub = call.target.kind, _subresource(call)
     if kind.schema is None:
         return []
+    if kind.custom is not None and not (fits_update(kind.schema, after) and fits_update(kind.schema, before)):
+        return []  # as the schema is today, nothing can be told of who set what
     return record_update(
         before,
         after,

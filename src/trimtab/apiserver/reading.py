@@ -180,6 +180,11 @@ def json_type(value: Any) -> str:
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 
+def unrecognized(kind: str, why: str, body: bytes) -> str:
+    """Why a body is no object of a kind."""
+    return f"{_unrecognized(kind)}: {why} ({_shown(body)})"
+
+
 def _unrecognized(kind: str) -> str:
     return f"the object provided is unrecognized (must be of type {kind})"
 

@@ -30,7 +30,7 @@ def default_definition(definition: Json) -> None:
     if service and service.get("port") is None:
         service["port"] = 443
     status = part(definition, "status")
-    if "storedVersions" in status and not status["storedVersions"]:
+    if status and not status.get("storedVersions"):
         status["storedVersions"] = _stored(spec)
 
 

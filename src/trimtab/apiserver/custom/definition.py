@@ -9,14 +9,14 @@ faults = version.validate(obj, old)     # old is None for a new object
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from trimtab.apiserver.causes import Cause
 from trimtab.apiserver.custom.columns import PrinterColumn, printer_columns
 from trimtab.apiserver.custom.defaulting import compile_defaulting
-from trimtab.apiserver.custom.embedded import compile_embedded, compile_malformed
+from trimtab.apiserver.custom.embedded import compile_embedded, compile_malformed, compile_resources
 from trimtab.apiserver.custom.equality import UNCORRELATED, part
 from trimtab.apiserver.custom.lists import compile_lists
 from trimtab.apiserver.custom.pruning import compile_pruning
@@ -51,6 +51,8 @@ class Version:
     openapi: Json | None
     malformed: Callable[[Any], Cause | None]
     """Finds what makes a body one that cannot be read: `A in version "v1" cannot be handled as a A: <the fault>`."""
+    resources: Callable[[Any], Iterator[tuple[str, Json]]]
+    """Finds the resources inside of an object, with their paths."""
     prune: Callable[[Any], list[str]]
     """Takes out, in place, what the schema does not know, and tells the paths of that."""
     default: Callable[[Any], None]
@@ -151,6 +153,7 @@ def _version(version: Json, group: str, kind: str, *, keep_all: bool) -> Version
         warning=warning if deprecated else "",
         openapi=schema,
         malformed=compile_malformed(known),
+        resources=compile_resources(known),
         prune=(lambda _obj: []) if keep_all else compile_pruning(known, root=True),
         default=compile_defaulting(known),
         columns=printer_columns(version),

@@ -100,7 +100,7 @@ def _spec(spec: Json) -> list[Cause]:
             if index == 0:
                 faults.append(causes.invalid("spec.version", version.get("name", ""), why))
         faults += _version(version, f"spec.versions[{index}]", top)
-    shown = [internal_version(version, top) for version in versions]
+    shown = None if spec.get("versions") is None else [internal_version(version, top) for version in versions]
     if len({version.get("name") for version in versions}) != len(versions):
         faults.append(causes.invalid("spec.versions", shown, "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:

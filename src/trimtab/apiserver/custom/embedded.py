@@ -64,6 +64,35 @@ def _resource(obj: Json, path: str) -> list[Cause]:
     return faults
 
 
+def compile_resources(schema: Json) -> Callable[[Any], Iterator[tuple[str, Json]]]:
+    """The function that finds the resources inside of an object, with their paths; itself is not among them."""
+    walk = _walking(schema)
+    return (lambda _obj: iter(())) if walk is None else lambda obj: walk(obj, "")
+
+
+def _walking(schema: Json) -> Callable[[Any, str], Iterator[tuple[str, Json]]] | None:
+    fields = {name: inner for name, field in part(schema, "properties").items() if (inner := _walking(field))}
+    additional, items = part(schema, "additionalProperties"), part(schema, "items")
+    rest, each = _walking(additional) if additional else None, _walking(items) if items else None
+    embedded = bool(schema.get("x-kubernetes-embedded-resource"))
+    if not fields and rest is None and each is None and not embedded:
+        return None
+
+    def walk(value: Any, path: str) -> Iterator[tuple[str, Json]]:
+        if isinstance(value, dict):
+            obj = cast("Json", value)
+            if embedded:
+                yield path, obj
+            for key, inner in list(obj.items()):
+                if (found := fields.get(key, rest)) is not None:
+                    yield from found(inner, f"{path}.{key}" if path else key)
+        elif isinstance(value, list) and each is not None:
+            for index, inner in enumerate(cast("list[Any]", value)):
+                yield from each(inner, f"{path}[{index}]")
+
+    return walk
+
+
 def compile_malformed(schema: Json) -> Callable[[Any], Cause | None]:
     """The function that finds what makes a body one that cannot be read: a bad request, before all other checks."""
     look = _looking(schema)

@@ -33,7 +33,7 @@ def published(schema: Json | None, group: str, version: str, kind: str, *, v2: b
     """The schema of a kind as it stands in an OpenAPI document."""
     prefix = "#/definitions/" if v2 else "#/components/schemas/"
     root: Json = dict(schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
-    root = _lowered(root) if v2 else root
+    root = _lowered(root) if v2 else _with_embedded(root, f"{prefix}{META}.ObjectMeta")
     if root.get("x-kubernetes-preserve-unknown-fields") and v2:
         root.pop("properties", None)
     properties: Json = {
@@ -73,6 +73,26 @@ def _metadata(reference: str, *, v2: bool) -> Json:
     if v2:
         return {"description": _METADATA, "$ref": reference}
     return {"description": _METADATA, "allOf": [{"$ref": reference}], "default": {}}
+
+
+def _with_embedded(schema: Json, reference: str) -> Json:
+    """The schema with what each resource within has."""
+    made = dict(schema)
+    if isinstance(made.get("properties"), dict):
+        made["properties"] = {name: _with_embedded(field, reference) for name, field in made["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(made.get(key), dict):
+            made[key] = _with_embedded(made[key], reference)
+    if not made.get("x-kubernetes-embedded-resource"):
+        return made
+    made["properties"] = {
+        **(made.get("properties") or {}),
+        "apiVersion": {"description": _API_VERSION, "type": "string"},
+        "kind": {"description": _KIND, "type": "string"},
+        "metadata": _metadata(reference, v2=False),
+    }
+    required: list[str] = list(made.get("required") or ())
+    return {**made, "required": required + [name for name in ("kind", "apiVersion") if name not in required]}
 
 
 def _lowered(schema: Json) -> Json:

@@ -111,9 +111,10 @@ def check_schema(schema: Json, path: str, *, has_status: bool) -> list[Cause]:
         faults += _root_fields(schema, path)
     if schema.get("nullable"):
         faults.append(causes.forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
-    broken = check_structural(schema, path) or check_defaults(schema, path)
+    unreadable = _has_unsupported(schema)
+    broken = [] if unreadable else check_structural(schema, path) or check_defaults(schema, path)
     faults += broken
-    costs = None if broken else _Costs()
+    costs = None if broken or unreadable else _Costs()
     of_schema, of_rules = _check(schema, _Place(path, costs, root=True))
     faults += of_schema
     faults += of_rules
@@ -123,6 +124,23 @@ def check_schema(schema: Json, path: str, *, has_status: bool) -> list[Cause]:
         what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
         faults.append(causes.forbidden(path, _too_costly(what, costs.total, SCHEMA_LIMIT)))
     return faults
+
+
+def _has_unsupported(schema: Json) -> bool:
+    """Whether it has parts that keep the server from reading its structure; of those alone it tells then."""
+    todo: list[Any] = [schema]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, list):
+            todo += cast("list[Any]", node)
+        if not isinstance(node, dict):
+            continue
+        found = cast("Json", node)
+        if found.get("$schema") or any(found.get(name) for name, _ in _UNSUPPORTED):
+            return True
+        todo += cast("dict[str, Any]", found.get("properties") or {}).values()
+        todo += [found.get(name) for name in ("items", "additionalProperties", "allOf", "anyOf", "oneOf", "not")]
+    return False
 
 
 def _root_fields(schema: Json, path: str) -> list[Cause]:

@@ -17,6 +17,7 @@ serverside.py     server-side apply, and what other writes do to managedFields
 Nothing changes what it was given; results share parts with it.
 """
 
+from trimtab.apiserver.patching.checking import fits_update
 from trimtab.apiserver.patching.jsonpatch import json_patch, unknown_fields
 from trimtab.apiserver.patching.mergepatch import merge_patch
 from trimtab.apiserver.patching.mutating import merged
@@ -32,6 +33,7 @@ __all__ = [
     "Places",
     "Versions",
     "apply",
+    "fits_update",
     "json_patch",
     "keep_times",
     "merge_patch",

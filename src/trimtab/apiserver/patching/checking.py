@@ -66,8 +66,13 @@ def element_of(schema: Schema, item: Any) -> str:
         return item_by_keys.__wrapped__(*pairs)
 
 
-def fits(schema: Schema, value: Any) -> bool:
-    """Whether there are no faults; said without looking for where they are."""
+def fits_update(schema: Schema, obj: Any) -> bool:
+    """Whether it can be told who set what in an object: items of lists may be there twice, all else has to fit."""
+    return obj is None or fits(schema, obj, twice=True)
+
+
+def fits(schema: Schema, value: Any, *, twice: bool = False) -> bool:
+    """Whether there are no faults; said without looking for where they are. Items may be there `twice`."""
     if is_map(value):
         if not schema.is_map:
             return False
@@ -77,22 +82,22 @@ def fits(schema: Schema, value: Any) -> bool:
             if below is None:
                 return False
             accepted = _accepted(child.__class__)
-            if below.scalar not in accepted if accepted else not fits(below, child):
+            if below.scalar not in accepted if accepted else not fits(below, child, twice=twice):
                 return False
         return True
     if is_list(value):
-        return schema.is_list and _items_fit(schema, value)
+        return schema.is_list and _items_fit(schema, value, twice=twice)
     return value is None or _scalar_fits(schema.scalar, value)
 
 
-def _items_fit(schema: Schema, value: list[Any]) -> bool:
+def _items_fit(schema: Schema, value: list[Any], *, twice: bool) -> bool:
     if not schema.atomic_list:
         try:
-            if len({element_of(schema, item) for item in value}) < len(value):
+            if len({element_of(schema, item) for item in value}) < len(value) and not twice:
                 return False
         except NoKeyError:
             return False
-    return all(fits(schema.items, item) for item in value)
+    return all(fits(schema.items, item, twice=twice) for item in value)
 
 
 def faults(schema: Schema, value: Any) -> list[Fault]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.parity import baseline, servers
 from tests.parity.comparing import masked
 from tests.parity.hooks import Hooks
+from tests.parity.reading import read
 from tests.parity.recording import Recording
 from tests.parity.running import Played, Scripts, Verdict, doubts, judge, judge_by_record, run
 from tests.parity.scripts import areas
@@ -26,6 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.parity", description=__doc__)
     parser.add_argument("--area", action="append", help="this area alone")
     parser.add_argument("--show", metavar="NAME", help="the differences of scripts with this in their name, alone")
+    parser.add_argument("--file", type=Path, help="the scripts of this file, in place of the corpus")
     parser.add_argument("--accept", action="store_true", help="write down as baseline what is not equal")
     parser.add_argument("--record", action="store_true", help="write down what the real server answers")
     parser.add_argument("--recorded", action="store_true", help="compare with what is written down: no real server")
@@ -36,7 +38,7 @@ def main() -> int:
 
     version = binaries.wanted_version(None)
     minor = ".".join(version.split(".")[:2])
-    every = areas(minor)
+    every = {given.file.stem: read(given.file)} if given.file else areas(minor)
     wanted = {
         area: [s for s in scripts if not given.show or given.show in f"{area}/{s.name}"]
         for area, scripts in every.items()

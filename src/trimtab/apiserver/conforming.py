@@ -72,7 +72,7 @@ def _hold(kind: Kind, obj: Json) -> tuple[Json, list[str]]:
         raise Mistyped(str(malformed))
     for path, resource in kind.custom.resources(made):
         found, faults = _with_metadata(kind.schema.fields["metadata"], resource, f"{path}.")
-        resource |= found
+        resource.update(found)
         unknown += faults
     kind.custom.default(made)
     return made, unknown
@@ -84,12 +84,16 @@ def _with_metadata(schema: Schema, obj: Json, path: str) -> tuple[Json, list[str
     if given is None:
         return ({**obj, "metadata": {}} if not path else obj), []
     try:
-        if not isinstance(given, dict):
-            raise Mistyped(f"json: cannot unmarshal {json_type(given)} into Go value of type v1.ObjectMeta")
-        held, unknown = conform(schema, cast("Json", given))
+        held, unknown = conform(schema, _object(given))
     except Mistyped as error:
         raise error if not path else Mistyped(str(causes.invalid(f"{path}metadata", given, str(error)))) from error
     return {**obj, "metadata": held}, [each.replace('"', f'"{path}metadata.', 1) for each in unknown]
+
+
+def _object(metadata: Any) -> Json:
+    if not isinstance(metadata, dict):
+        raise Mistyped(f"json: cannot unmarshal {json_type(metadata)} into Go value of type v1.ObjectMeta")
+    return cast("Json", metadata)
 
 
 class _Conforming:

@@ -61,7 +61,9 @@ def scaled(call: Call, kind: Kind, live: Json, change: Callable[[Json], Json], n
     if owned := to_scale(entries, places):
         before["metadata"]["managedFields"] = owned
     scale = change(before)
-    if not call.applies:
+    if kind.custom is not None:
+        scale["metadata"].pop("managedFields", None)  # Kubernetes does not know there what a Scale is, and forgets them
+    elif not call.applies:
         scale["metadata"]["managedFields"] = fields_after(call, before, scale, now)
     made = with_scale(kind, live, scale)
     owners = scale["metadata"].get("managedFields")

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from tests.parity import reading
 from tests.parity.playing import Script
-from tests.parity.reading import read
 from tests.parity.scripts import deletes, errors, forms, lists, updates, watches, writes
 
 _MODULES: dict[str, list[Script]] = {
@@ -21,7 +21,7 @@ def areas(minor: str) -> dict[str, list[Script]]:
     """All scripts for a minor of Kubernetes. No two of an area have one name."""
     found = {area: list(scripts) for area, scripts in _MODULES.items()}
     for path in sorted(Path(__file__).parent.glob("*.txt")):
-        found.setdefault(path.stem, []).extend(read(path))
+        found.setdefault(path.stem, []).extend(reading.read(path))
     for area, scripts in found.items():
         names = [script.name for script in scripts]
         twice = {name for name in names if names.count(name) > 1}

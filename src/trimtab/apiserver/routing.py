@@ -61,6 +61,8 @@ def route(catalogue: Catalogue, method: str, path: str, *, watching: bool) -> Ta
         watching, names = True, names[1:]
     namespace, names = _namespace(names, group)
     kind = catalogue.find(group, version, names[0]) if names else None
+    if len(names) > 3 and names[2] == "proxy":
+        names = names[:3]  # what follows is the path behind the proxy
     if kind is None or len(names) > 3 or (kind.custom is not None and _elsewhere(kind, namespace, names[1:])):
         return _nothing_there(custom=found.custom)
     return _target(kind, method, namespace, names[1:], watching=watching and (named or len(names) == 1))

@@ -17,6 +17,7 @@ from trimtab.apiserver.plugins.classes import DefaultIngressClass, DefaultStorag
 from trimtab.apiserver.plugins.lifecycle import NamespaceLifecycle
 from trimtab.apiserver.plugins.limits import LimitRanger
 from trimtab.apiserver.plugins.plugin import Means, Plugin
+from trimtab.apiserver.plugins.podsecurity import PodSecurity
 from trimtab.apiserver.plugins.priority import Priority
 from trimtab.apiserver.plugins.protection import StorageObjectInUseProtection
 from trimtab.apiserver.plugins.resize import PersistentVolumeClaimResize
@@ -32,6 +33,7 @@ ORDER: Final[tuple[type[Plugin], ...]] = (
     LimitRanger,
     ServiceAccount,
     TaintNodesByCondition,
+    PodSecurity,
     Priority,
     DefaultTolerationSeconds,
     DefaultStorageClass,

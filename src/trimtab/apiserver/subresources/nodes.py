@@ -64,11 +64,11 @@ class OnNodes:
                 return Response(204, content_type="")
             raise statuses.bad_request(f"pod {target.name} does not have a host assigned")
         where = self._address(node)
+        if wanted is None:
+            raise statuses.bad_request("Upgrade request required")
         if self._nodes is None:
             path = "/".join(filter(None, (_PATHS.get(what, what), target.namespace, target.name, container)))
             raise statuses.unknown(f'Get "https://{where}/{path}": dial tcp {where}: connect: connection refused')
-        if wanted is None:
-            raise Refused("", f"{what} is not possible: containers do not really run here", code=501)
         log = self._nodes.log(pod, container, previous=wanted.previous)
         if log is None:
             raise statuses.bad_request(_why_silent(pod, container, previous=wanted.previous))
@@ -103,7 +103,10 @@ class OnNodes:
                 return statuses.not_found("services", "", name)
             return statuses.unavailable(f"no endpoints available for service {quoted(target.name)}")
         if target.kind.bucket == "nodes":
-            return statuses.unavailable(f"error trying to reach service: dial tcp {self._address(name)}: {_REFUSED}")
+            where = self._address(name)
+            if not _reachable(where.rpartition(":")[0]):
+                return statuses.bad_request("address not allowed")
+            return statuses.unavailable(f"error trying to reach service: dial tcp {where}: {_REFUSED}")
         pod = self._pod(target, name)
         address = _ip(pod)
         if not address:
@@ -156,12 +159,18 @@ def _split(name: str) -> tuple[str, str, str]:
 def _ip(pod: Json) -> str:
     """The Pod's address, if one could be let through to it."""
     given = cast("list[Json]", cast("Json", pod.get("status") or {}).get("podIPs") or [{}])[0].get("ip", "")
-    try:
-        address = ip_address(given)
-    except ValueError:
+    if not given or not _reachable(given):
         return ""
-    local = address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified
-    return "" if local else (f"[{given}]" if address.version == 6 else given)
+    return f"[{given}]" if ":" in given else given
+
+
+def _reachable(host: str) -> bool:
+    """Whether it is a name, or an address that is no one's own."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return True
+    return not (address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified)
 
 
 def _first_port(pod: Json) -> str:

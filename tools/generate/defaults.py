@@ -196,6 +196,7 @@ SEEDS: dict[str, Json] = {
 
 # Of kinds whose defaults differ by what they are: other objects.
 OTHERS: dict[str, list[Json]] = {
+    "Service": [{"spec": {"type": "ExternalName", "externalName": "a.example.com"}}],
     "PriorityLevelConfiguration": [
         {"spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {}}}}}
     ],
@@ -387,7 +388,8 @@ class Trials:
             for name in names:
                 if name not in always and any(value is not None for value in given[name]):
                     seen = [(beside(trial, always), noted[name](trial)) for trial in trials if name not in trial[0]]
-                    if follows := following(seen, name):
+                    fields = self._schemas[definition].get("properties", {})
+                    if follows := following(seen, name, {key for key, field in fields.items() if "enum" in field}):
                         when.append([name, *follows])
             if always or when:
                 yield definition, {"always": always, "when": when}
@@ -422,9 +424,13 @@ def beside(trial: tuple[Json, Json, str, str], always: Json) -> Json:
     return {"(kind)": kind, "(field)": field, **scalars}
 
 
-def following(trials: list[Trial], name: str) -> tuple[str, list[tuple[Any, Any]]] | None:
-    """The field that a default follows, and what it is for each of its values; None where no one field decides."""
-    for field in sorted({key for scalars, _ in trials for key in scalars} - {name}):
+def following(trials: list[Trial], name: str, enums: set[str]) -> tuple[str, list[tuple[Any, Any]]] | None:
+    """The field that a default follows, and what it is for each of its values; None where no one field decides.
+
+    Where several do, it is rather one of `enums`, whose values are all known.
+    """
+    named = {key for scalars, _ in trials for key in scalars} - {name}
+    for field in sorted(named, key=lambda field: (field not in enums, field)):
         by_value: dict[str, set[str | None]] = {}
         for scalars, value in trials:
             by_value.setdefault(json.dumps(scalars.get(field)), set()).add(value)

@@ -167,6 +167,10 @@ class Allotments:
                 why = "provided IP is already allocated"
             if why:
                 return [causes.invalid("spec.clusterIPs", given, f"failed to allocate IP {first}: {why}")]
+        both = first == "None" and not spec.get("selector")  # whoever lists its addresses may list any
+        if both and "ipFamilies" not in spec and spec.get("ipFamilyPolicy") != "SingleStack":
+            spec["ipFamilies"] = ["IPv4", "IPv6"]
+            spec.setdefault("ipFamilyPolicy", "RequireDualStack")
         spec.setdefault("ipFamilies", ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "SingleStack")
         return []

@@ -71,6 +71,11 @@ class Kind:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
+    def stored_group(self) -> str:
+        """The group of the kind as which it is stored: faults are told of that."""
+        return self.bucket.partition(".")[2]
+
+    @property
     def builtin(self) -> bool:
         """Whether it is a kind of Kubernetes itself."""
         return self.facts is not None

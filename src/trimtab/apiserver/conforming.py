@@ -14,6 +14,7 @@ from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import quoted
 from trimtab.apiserver.facts import TIMES, Schema
 from trimtab.apiserver.facts.fields import dropped_zeros, kept_empties, shown_nothings, shown_nulls
+from trimtab.apiserver.gotimes import MICRO_TIME, TIME, wrong_time
 from trimtab.apiserver.reading import json_type
 from trimtab.kube.invalid import InvalidValueError
 from trimtab.kube.quantity import Quantity
@@ -23,7 +24,6 @@ Json: TypeAlias = dict[str, Any]
 
 _QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
-_MICRO_TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime"
 _INT_OR_STRING: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 _BOUNDS: Final = {"int32": 2**31, "int64": 2**63, "": 2**63}
 _GO_SCALARS: Final = {"boolean": "bool", "string": "string", "integer": "int64", "number": "float64"}
@@ -140,6 +140,8 @@ class _Conforming:
                 made[key] = default
 
     def _value(self, schema: Schema, value: Any, path: str, go_path: str, parent: Schema) -> Any:
+        if schema.name in TIMES:
+            return _read_time(schema.name, value, go_path, parent)
         special = _SPECIAL.get(schema.name)
         if special is not None:
             return special(value)
@@ -231,24 +233,13 @@ def _quantity(value: Any) -> Any:
 _NO_QUANTITY: Final = r"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
-def _time(value: Any) -> Any:
-    try:
-        return format_time(parse_time(value))
-    except (InvalidValueError, TypeError) as error:
-        raise Mistyped(_no_time(value, "2006-01-02T15:04:05Z07:00")) from error
-
-
-def _micro_time(value: Any) -> Any:
-    try:
-        return format_micro_time(parse_micro_time(value))
-    except (InvalidValueError, TypeError) as error:
-        raise Mistyped(_no_time(value, "2006-01-02T15:04:05.000000Z07:00")) from error
-
-
-def _no_time(value: Any, layout: str) -> str:
+def _read_time(name: str, value: Any, go_path: str, parent: Schema) -> str:
     if not isinstance(value, str):
-        return f"json: cannot unmarshal {json_type(value)} into Go value of type string"
-    return f'parsing time {quoted(value)} as "{layout}": cannot parse {quoted(value)} as "2006"'
+        raise _mistyped(value, parent, go_path, "string")
+    try:
+        return format_time(parse_time(value)) if name == _TIME else format_micro_time(parse_micro_time(value))
+    except InvalidValueError as error:
+        raise Mistyped(wrong_time(value, TIME if name == _TIME else MICRO_TIME)) from error
 
 
 def _int_or_string(value: Any) -> Any:
@@ -257,7 +248,7 @@ def _int_or_string(value: Any) -> Any:
     return value
 
 
-_SPECIAL: Final = {_QUANTITY: _quantity, _TIME: _time, _MICRO_TIME: _micro_time, _INT_OR_STRING: _int_or_string}
+_SPECIAL: Final = {_QUANTITY: _quantity, _INT_OR_STRING: _int_or_string}
 
 
 def _mistyped(value: Any, parent: Schema, go_path: str, go_type: str) -> Mistyped:

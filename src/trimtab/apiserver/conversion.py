@@ -34,7 +34,8 @@ _OF_STORED: Final = {stored: name for name, stored in _EVENT_FIELDS.items()}
 
 
 def _read_event(stored: Json) -> Json:
-    return {_OF_STORED.get(name, name): value for name, value in stored.items()}
+    made = {_OF_STORED.get(name, name): value for name, value in stored.items()}
+    return {name: value for name, value in made.items() if value != ""}
 
 
 def _write_event(event: Json) -> Json:

@@ -116,7 +116,7 @@ def check_labels(labels: Mapping[str, str]) -> list[Cause]:
     """What is wrong with labels."""
     found: list[Cause] = []
     for key, value in labels.items():
-        found += [causes.invalid("metadata.labels", key, why) for why in names.qualified(key)]
+        found += [causes.invalid("metadata.labels", key, why) for why in names.label_key(key)]
         found += [causes.invalid("metadata.labels", value, why) for why in names.label_value(value)]
     return found
 
@@ -136,9 +136,10 @@ def _check_owners(owners: Sequence[Json]) -> list[Cause]:
     field = "metadata.ownerReferences"
     controller: Json | None = None
     for owner in owners:
-        group, _, version = str(owner.get("apiVersion", "")).rpartition("/")
-        if not version:
-            found.append(causes.invalid(f"{field}.apiVersion", version, "version must not be empty"))
+        told = str(owner.get("apiVersion", ""))
+        group, _, version = told.rpartition("/")
+        if not version or "/" in group:
+            found.append(causes.invalid(f"{field}.apiVersion", told, "version must not be empty"))
         found += [
             causes.invalid(f"{field}.{name}", "", "must not be empty")
             for name in ("kind", "name", "uid")

@@ -73,7 +73,8 @@ def qualified(name: str) -> list[str]:
     """What is wrong with the key of a label or annotation: `app`, or `example.com/app`."""
     prefix, slash, part = name.rpartition("/")
     if "/" in prefix:
-        return [_NO_NAME_PART.replace("name part", "a qualified name") + " with an optional DNS subdomain prefix"]
+        prefixed = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [_NO_NAME_PART.replace("name part", "a qualified name") + prefixed]
     faults: list[str] = []
     if slash:
         if not prefix:
@@ -87,6 +88,11 @@ def qualified(name: str) -> list[str]:
     if not _QUALIFIED.fullmatch(part):
         faults.append(_NO_NAME_PART)
     return faults
+
+
+def label_key(name: str) -> list[str]:
+    """What is wrong with the key of a label, which is a qualified name."""
+    return [fault.replace("a qualified name must", "a valid label key must") for fault in qualified(name)]
 
 
 def label_value(value: str) -> list[str]:

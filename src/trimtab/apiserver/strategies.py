@@ -12,7 +12,7 @@ from trimtab.apiserver import causes, names
 from trimtab.apiserver.access.checks import check_binding, check_binding_change, check_role, fill_binding
 from trimtab.apiserver.admission import hookchecks, policychecks
 from trimtab.apiserver.admission.matching import EXEMPT
-from trimtab.apiserver.builtin import certificates, data, jobs, podparts, pods, texts, upkeep
+from trimtab.apiserver.builtin import certificates, data, jobs, podparts, pods, scheduling, texts, upkeep
 from trimtab.apiserver.builtin.rules import rules_for
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.causes import Cause
@@ -374,6 +374,16 @@ class _Requests(Strategy):
         certificates.fill_conditions(new, old, self._stamp())
 
 
+class _Leases(Strategy):
+    def prepare_create(self, obj: Json) -> None:
+        super().prepare_create(obj)
+        scheduling.prepare_lease(obj)
+
+    def prepare_update(self, new: Json, old: Json) -> None:
+        super().prepare_update(new, old)
+        scheduling.prepare_lease(new)
+
+
 class _PriorityClasses(Strategy):
     """Their generation is the first for ever."""
 
@@ -396,6 +406,7 @@ _CLASSES: Final[dict[str, type[Strategy]]] = {
     "services": _Services,
     "jobs.batch": _Jobs,
     "daemonsets.apps": _DaemonSets,
+    "leases.coordination.k8s.io": _Leases,
     "priorityclasses.scheduling.k8s.io": _PriorityClasses,
     **dict.fromkeys(EXEMPT, _Admitting),
     "roles.rbac.authorization.k8s.io": _Roles,

@@ -95,7 +95,7 @@ class Writer:
         if strategy.allots and not found:
             found = self._allotments.allot(call.target.key_of(made["name"]), obj)
         if found:
-            raise statuses.invalid(kind.kind, kind.group, made.get("name", ""), found)
+            raise statuses.invalid(kind.kind, kind.stored_group, made.get("name", ""), found)
         try:
             if self._admission is not None:
                 await self._admission.validate(call, "CREATE", obj, None)
@@ -200,7 +200,7 @@ class Writer:
         if strategy.allots and not found:
             found = self._allotments.allot(call.target.key, new)
         if found:
-            raise statuses.invalid(kind.kind, kind.group, call.target.name, found)
+            raise statuses.invalid(kind.kind, kind.stored_group, call.target.name, found)
         try:
             return await self._store_change(call, record, new, old)
         finally:

@@ -67,9 +67,7 @@ def _check_init(spec: Json, path: str, volumes: Collection[str], taken: set[str]
 
 
 def _check_name_free(container: Json, where: str, taken: set[str]) -> list[Cause]:
-    name = container.get("name")
-    if not name:
-        return []
+    name = container.get("name", "")
     if name in taken:
         return [causes.duplicate(f"{where}.name", name)]
     taken.add(name)

@@ -10,7 +10,6 @@ from trimtab.apiserver.builtin.endpoints import fill_slice
 from trimtab.apiserver.builtin.netpolicies import fill_policy
 from trimtab.apiserver.builtin.nodes import fill_node
 from trimtab.apiserver.builtin.quotas import fill_limits
-from trimtab.apiserver.builtin.scheduling import fill_lease
 from trimtab.apiserver.facts import Facts, Schema, with_defaults
 
 Json: TypeAlias = dict[str, Any]
@@ -220,7 +219,6 @@ _SPECIAL: Final[dict[str, Callable[[Json], None]]] = {
     "limitranges": fill_limits,
     "endpointslices.discovery.k8s.io": fill_slice,
     "nodes": fill_node,
-    "leases.coordination.k8s.io": fill_lease,
     "replicationcontrollers": _replication_controllers,
     "jobs.batch": _jobs,
     "cronjobs.batch": _cron_jobs,

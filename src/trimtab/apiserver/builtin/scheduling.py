@@ -81,7 +81,7 @@ def check_runtime_change(new: Json, old: Json) -> list[Cause]:
     return texts.unchanged("handler", new.get("handler"), old.get("handler"))
 
 
-def fill_lease(obj: Json) -> None:
+def prepare_lease(obj: Json) -> None:
     """What leaders that agree on a strategy need is not switched on."""
     spec = texts.spec_of(obj)
     for name in ("strategy", "preferredHolder"):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from trimtab.controller import annotated as annotated
     from trimtab.controller import annotation_changed as annotation_changed
     from trimtab.controller import changed as changed
+    from trimtab.controller import everyone as everyone
     from trimtab.controller import from_entry as from_entry
     from trimtab.controller import generation_changed as generation_changed
     from trimtab.controller import label_changed as label_changed
@@ -38,6 +39,7 @@ _HOMES = {
     "annotated": _CONTROLLER,
     "annotation_changed": _CONTROLLER,
     "changed": _CONTROLLER,
+    "everyone": _CONTROLLER,
     "from_entry": _CONTROLLER,
     "generation_changed": _CONTROLLER,
     "label_changed": _CONTROLLER,

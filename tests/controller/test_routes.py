@@ -11,7 +11,7 @@ from tests.cache.samples import Obj, config_map, merged, pod, virtual
 from tests.controller.apiserver import ApiServer, of_kind
 from tests.controller.working import working
 
-from trimtab.controller import App, Context, changed, from_entry, generation_changed, named_by, selected_by
+from trimtab.controller import App, Context, changed, everyone, from_entry, generation_changed, named_by, selected_by
 from trimtab.controller.mappings import KeyMapping
 from trimtab.kube.apps.v1 import Deployment
 from trimtab.kube.core.v1 import ConfigMap, Node, Pod, Secret
@@ -293,3 +293,15 @@ async def test_changes_of_what_it_owns_are_gathered_and_its_own_are_not() -> Non
         server.put(of_kind("apps/v1", "Deployment", "web", metadata={"annotations": {"a": "b"}}))
         await asyncio.sleep(0.05)
         assert len(await new(looks)) == 1
+
+
+@virtual
+async def test_a_change_may_concern_everyone() -> None:
+    app, server = App("app"), ApiServer(Deployment, Node)
+    looks = looking(app, Deployment, watches={Node: everyone()})
+    server.put(of_kind("apps/v1", "Deployment", "web"))
+    server.put(of_kind("apps/v1", "Deployment", "db", "other"))
+    async with working(app, server):
+        await new(looks)
+        server.put(of_kind("v1", "Node", "n1", ""))
+        assert [look.split()[0] for look in await new(looks)] == ["default/web", "other/db"]

@@ -12,7 +12,7 @@ may see) and `writes` (what it changes: `applied`, `owning`, `status`). `app` an
 from trimtab.controller.app import App
 from trimtab.controller.context import Context, Missing, current_context
 from trimtab.controller.declaration import Controller, DeclarationError, Finalizer
-from trimtab.controller.mappings import from_entry, named_by, selected_by
+from trimtab.controller.mappings import everyone, from_entry, named_by, selected_by
 from trimtab.controller.metrics import ControllerCollector
 from trimtab.controller.options import Option, Options
 from trimtab.controller.owning import OwnedByAnother
@@ -57,6 +57,7 @@ __all__ = [
     "annotation_changed",
     "changed",
     "current_context",
+    "everyone",
     "from_entry",
     "generation_changed",
     "label_changed",

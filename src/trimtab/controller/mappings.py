@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trimtab.kube.dynamic import Dynamic
     from trimtab.kube.objects import Object
 
-KeyMapping: TypeAlias = "Callable[[Any], Iterable[Any] | Any] | FromEntry | NamedBy | SelectedBy"
+KeyMapping: TypeAlias = "Callable[[Any], Iterable[Any] | Any] | FromEntry | NamedBy | SelectedBy | Everyone"
 """What a watch of another kind does with an object of it: a function that is given the object and returns the keys
 (`"namespace/name"`) or the objects that are to be looked at; or one of the mappings below."""
 
@@ -34,6 +34,11 @@ class NamedBy:
     """A mapping to those who name the object: see `named_by`."""
 
     names: Callable[[Any], Iterable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Everyone:
+    """A mapping to all objects of the controller's own kind: see `everyone`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,14 @@ def selected_by(
     already concerns nobody here: that is for who may adopt.
     """
     return SelectedBy(selector, orphans)
+
+
+def everyone() -> Everyone:
+    """A mapping to all objects of the controller's own kind: `watches={Node: everyone()}`.
+
+    For kinds that change seldom: each change has all of them looked at.
+    """
+    return Everyone()
 
 
 def keys_of(value: Any, to: Resource) -> list[str]:
@@ -146,5 +159,17 @@ def selectors(mapping: SelectedBy, informer: Informer[Any], index: str) -> Calla
         except NotSynced:
             return []  # who selects it is not known yet, and is looked at when it appears
         return found
+
+    return find
+
+
+def all_of(informer: Informer[Any]) -> Callable[[Cached[Any]], list[str]]:
+    """Give the function that finds all of an informer's objects."""
+
+    def find(_: Cached[Any]) -> list[str]:
+        try:
+            return [entry.key for entry in informer.lister.entries()]
+        except NotSynced:
+            return []  # each is looked at when it appears
 
     return find

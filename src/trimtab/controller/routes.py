@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 from trimtab.cache import Cached, DeletedFinalStateUnknown, Informer, Registration
 from trimtab.controller.changes import what_changed
 from trimtab.controller.declaration import Controller
-from trimtab.controller.mappings import FromEntry, NamedBy, SelectedBy, keys_of, namers, selectors
+from trimtab.controller.mappings import Everyone, FromEntry, NamedBy, SelectedBy, all_of, keys_of, namers, selectors
 from trimtab.controller.predicates import Predicate
 from trimtab.kube.kinds import Resource
 from trimtab.kube.meta.v1 import OwnerReference
@@ -166,6 +166,8 @@ def mapped_keys(controller: Controller, kind: type[Any], primary: Informer[Any])
     mapping = controller.watches[kind]
     if isinstance(mapping, NamedBy):
         return namers(mapping, primary, f"{controller.app}/{controller.name}/{kind.resource.kind}")
+    if isinstance(mapping, Everyone):
+        return all_of(primary)
     if isinstance(mapping, SelectedBy):
         return selectors(mapping, primary, f"{controller.app}/{controller.name}/{kind.resource.kind} selected")
     to = controller.kind.resource

@@ -16,6 +16,7 @@ from trimtab.errors import TrimtabError
 from trimtab.manager import Manager, Part
 
 LOOPS: Final = {
+    "daemonset-controller": "trimtab.local.loops.daemonset",
     "deployment-controller": "trimtab.local.loops.deployment",
     "garbage-collector-controller": "trimtab.local.loops.garbage",
     "job-controller": "trimtab.local.loops.job",

@@ -15,8 +15,14 @@ from trimtab.kube.wire import from_wire, to_wire
 from trimtab.local.loops.deployment.revisions import hash_of
 
 HASH = "controller.kubernetes.io/hash"
+OF_PODS = "controller-revision-hash"
 KEPT = 10
 """Revisions that are remembered, where nothing else is said."""
+
+
+def hash_label(owner: StatefulSet | DaemonSet) -> str:
+    """Under which label a revision has its hash: by that of a DaemonSet its Pods are known too."""
+    return OF_PODS if isinstance(owner, DaemonSet) else HASH
 
 
 def data_of(template: TemplateView) -> dict[str, Any]:
@@ -72,7 +78,7 @@ async def _make(
         meta = ObjectMeta(
             name=f"{owner.metadata.name}-{digest}",
             namespace=owner.metadata.namespace,
-            labels={**template.metadata.labels, HASH: digest},
+            labels={**template.metadata.labels, hash_label(owner): digest},
             annotations=dict(owner.metadata.annotations),
             owner_references=[owner_reference(owner)],
         )

@@ -163,8 +163,11 @@ class Verbs:
         obj["metadata"]["managedFields"] = fields_after(call, None, obj, self._around.now())
         assert self._reviews is not None
         own = Call(asked.target, call.user, call.options, call.manager, call.warnings)
-        await self._writer.ask(own, "CREATE", obj)
+        await self._writer.propose(own, "CREATE", obj)
         made = self._reviews.answer(call, asked.target, obj)
+        if asked.target.subresource is not None:  # what it is about was filled in, before the answer
+            obj |= {"metadata": made["metadata"], "spec": made["spec"]}
+        await self._writer.approve(own, "CREATE", obj)
         return self._object(view, call, in_order(view.target.kind, made), 201)
 
     async def _act(self, asked: _Asked) -> Answer:

@@ -269,8 +269,19 @@ class Writer:
 
     async def ask(self, call: Call, operation: str, obj: Json) -> None:
         """Ask admission about what is stored nowhere."""
+        await self.propose(call, operation, obj)
+        await self.approve(call, operation, obj)
+
+    async def propose(self, call: Call, operation: str, obj: Json) -> None:
+        """Show admission what is stored nowhere, as it came. Nothing of it is changed."""
+        if call.target.namespace and not obj["metadata"].get("namespace"):
+            obj["metadata"]["namespace"] = call.target.namespace
         if self._admission is not None:
             await self._admission.mutate(call, operation, obj, None)
+
+    async def approve(self, call: Call, operation: str, obj: Json) -> None:
+        """Ask admission whether what is stored nowhere may be, as it has become."""
+        if self._admission is not None:
             await self._admission.validate(call, operation, obj, None)
 
     # Delete

@@ -91,7 +91,7 @@ class Tokens:
             "apiVersion": "authentication.k8s.io/v1",
             "metadata": {
                 "name": name, "namespace": namespace, "uid": account["metadata"]["uid"],
-                "creationTimestamp": account["metadata"]["creationTimestamp"],
+                "creationTimestamp": self._around.stamp(),
                 "managedFields": given.get("managedFields") or [],
             },
             "spec": {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound},

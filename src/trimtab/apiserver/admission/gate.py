@@ -37,6 +37,7 @@ class Gate:
         self, store: Store, catalogue: Catalogue, rbac: Rbac, around: Surroundings, plugins: Plugins | None = None
     ) -> None:
         self._store = store
+        self._catalogue = catalogue
         self._rbac = rbac
         self._plugins = plugins if plugins is not None else Plugins(Means(store, around, rbac))
         self._webhooks = Webhooks(store, catalogue, rbac, around)
@@ -98,4 +99,7 @@ class Gate:
         if target.kind.bucket != "namespaces" and target.namespace:
             record = self._store.get("namespaces", target.namespace)
             home = None if record is None else decode(record.data)
-        return Write(call, operation, new, old, home)
+        kind = target.kind
+        return Write(
+            call, operation, new, old, home, lambda version: self._catalogue.find(kind.group, version, kind.plural)
+        )

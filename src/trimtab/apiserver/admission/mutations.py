@@ -80,7 +80,6 @@ class Mutations:
     """Makes the changes that policies want."""
 
     def __init__(self, store: Store, catalogue: Catalogue, rbac: Rbac) -> None:
-        self._catalogue = catalogue
         self._rbac = rbac
         self._bindings = Bindings(store, catalogue, Compiled(store, POLICIES, _read), BINDINGS)
 
@@ -145,13 +144,13 @@ class Mutations:
     def _change(self, turn: _Turn, mutation: Mutation, write: Write) -> None:
         if write.foreign:
             return
-        kind = self._catalogue.find(write.kind.group, turn.version, write.kind.plural) or write.kind
+        kind = write.in_version(turn.version) or write.kind
         shown = write.shown(write.new, turn.version)
         assert shown is not None
         made = self._evaluated(turn, mutation, write)
         changed = _patched(kind, shown, made) if mutation.patch else _merged(kind, shown, made)
         try:
-            write.new, unknown = hold(write.kind, {**changed, "apiVersion": write.kind.api_version})
+            write.new, unknown = hold(write.kind, write.taken(changed, turn.version))
         except Mistyped as error:
             raise _unusable(mutation, str(error)) from error
         if unknown and mutation.patch and write.kind.builtin:

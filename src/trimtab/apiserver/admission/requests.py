@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -25,6 +26,7 @@ class Write:
     new: Json | None
     old: Json | None
     namespace: Json | None  # the object's namespace, or what is made of it where it is one itself
+    in_version: Callable[[str], Kind | None] = lambda _: None  # the kind in another of its versions
     annotations: dict[str, str] = field(default_factory=dict[str, str])  # for those who audit
 
     @property
@@ -70,11 +72,22 @@ class Write:
             return None
         if self.subresource == "scale":
             return scale_of(self.kind, obj)
-        shown = in_order(self.kind, obj)
+        shown = in_order(self.kind, obj if self.foreign else self._converted(obj, self.kind, self.in_version(version)))
         group, own, shown["kind"] = self.about
         wanted = own if self.foreign else version
         shown["apiVersion"] = f"{group}/{wanted}" if group else wanted
         return shown
+
+    def taken(self, obj: Json, version: str) -> Json:
+        """An object in a version of its group as its own kind has it."""
+        found = self._converted(obj, self.in_version(version), self.kind)
+        return {**found, "kind": self.kind.kind, "apiVersion": self.kind.api_version}
+
+    def _converted(self, obj: Json, was: Kind | None, wanted: Kind | None) -> Json:
+        if was is None or wanted is None or was.version == wanted.version:
+            return obj
+        stored = obj if was.conversion is None else was.conversion.write(obj)
+        return stored if wanted.conversion is None else wanted.conversion.read(stored)
 
 
 def request_body(write: Write, uid: str, version: str) -> Json:

@@ -118,7 +118,7 @@ class Webhooks:
         if write.foreign:
             return
         try:
-            write.new, _ = hold(write.kind, {**cast("Json", changed), "apiVersion": write.kind.api_version})
+            write.new, _ = hold(write.kind, write.taken(cast("Json", changed), called.version))
         except Mistyped as error:
             raise statuses.internal(str(error)) from error
         write.new.setdefault("metadata", {})

@@ -59,8 +59,10 @@ class RuntimeClass(Plugin):
             )
 
     def _class(self, attempt: Attempt) -> Json | None:
+        if attempt.operation != "CREATE" or attempt.subresource:
+            return None
         name = attempt.spec.get("runtimeClassName")
-        if attempt.operation != "CREATE" or attempt.subresource or name is None:
+        if name is None:
             return None
         record = self.store.get(_CLASSES, name)
         if record is None:

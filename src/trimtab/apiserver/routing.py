@@ -104,6 +104,8 @@ def _target(kind: Kind, method: str, namespace: str, names: list[str], *, watchi
         if verb not in subresource.verbs:
             raise statuses.method_not_allowed()
         return Target(kind, verb, namespace, name, subresource)
+    if name and kind.verbs == ("create",):  # what is only asked has no names
+        raise statuses.no_such_resource()
     verb = (_OBJECT_VERBS if name else _COLLECTION_VERBS).get(method, "")
     if watching and method == "GET":
         verb = "watch"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes
+from trimtab.apiserver.builtin.selectors import check_selector
 from trimtab.apiserver.causes import Cause
 
 Json: TypeAlias = dict[str, Any]
@@ -18,6 +19,16 @@ def check_role(role: Json, *, namespaced: bool) -> list[Cause]:
     found: list[Cause] = []
     for place, rule in enumerate(cast("list[Json]", role.get("rules") or ())):
         found += _check_rule(rule, f"rules[{place}]", namespaced=namespaced)
+    aggregation = cast("Json | None", role.get("aggregationRule"))
+    if aggregation is not None and not namespaced:
+        path = "aggregationRule.clusterRoleSelectors"
+        selectors = cast("list[Json]", aggregation.get("clusterRoleSelectors") or [])
+        if not selectors:
+            found.append(
+                causes.required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
+            )
+        for place, selector in enumerate(selectors):
+            found += check_selector(selector, f"{path}[{place}]")
     return found
 
 

@@ -50,11 +50,9 @@ def wanted_of(headers: Mapping[str, str]) -> Wanted | None:
     """Who is asked to be; None where nobody is. Refused where all but the name is there."""
     name, uid = headers.get("impersonate-user", ""), headers.get("impersonate-uid", "")
     given = headers.get("impersonate-group")
-    groups = () if given is None else tuple(part.strip() for part in given.split(","))
+    groups = () if given is None else tuple(given.split("\n"))
     extra = {
-        unquote(key.removeprefix(_EXTRA)): [part.strip() for part in value.split(",")]
-        for key, value in headers.items()
-        if key.startswith(_EXTRA)
+        unquote(key.removeprefix(_EXTRA)): value.split("\n") for key, value in headers.items() if key.startswith(_EXTRA)
     }
     if name:
         return Wanted(name, uid, groups, extra)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, cast
 
-from trimtab.apiserver import causes, statuses
+from trimtab.apiserver import causes, names, statuses
 from trimtab.apiserver.access.attributes import Attributes
 from trimtab.apiserver.access.rbac import MASTERS, Rbac
 from trimtab.apiserver.access.rules import ALL, Rule
@@ -51,29 +51,26 @@ class Reviews:
 
     def _self_access(self, call: Call, obj: Json) -> Json:
         spec = _spec(obj)
-        _refuse(_check_attributes(spec))
+        _refuse(_check_attributes(spec) + _check_selectors(spec) + _check_metadata(obj))
         return {**obj, "status": self._decided(call.user, spec)}
 
     def _access(self, call: Call, obj: Json) -> Json:  # noqa: ARG002 - the asker does not matter
         spec = _spec(obj)
-        _refuse(_check_attributes(spec) + _check_user(spec))
+        _refuse(_check_attributes(spec) + _check_user(spec) + _check_selectors(spec) + _check_metadata(obj))
         return {**obj, "status": self._decided(_subject(spec), spec)}
 
     def _local_access(self, call: Call, obj: Json) -> Json:
         spec = _spec(obj)
-        namespace = call.target.namespace
-        found: list[Cause] = []
-        if spec.get("nonResourceAttributes") is not None:
-            shown = _shown_path(spec["nonResourceAttributes"])
+        found = _check_attributes(spec) + _check_user(spec) + _check_selectors(spec) + _check_metadata(obj, "namespace")
+        resource = cast("Json | None", spec.get("resourceAttributes"))
+        if resource is not None and resource.get("namespace", "") != call.target.namespace:
+            path, asked = "spec.resourceAttributes.namespace", resource.get("namespace", "")
+            found.append(causes.invalid(path, asked, "must match metadata.namespace"))
+        if (path := spec.get("nonResourceAttributes")) is not None:
             why = "disallowed on this kind of request"
-            found.append(causes.invalid("spec.nonResourceAttributes", shown, why))
-        elif (asked := cast("Json", spec.get("resourceAttributes") or {}).get("namespace", "")) != namespace:
-            found.append(causes.invalid("spec.resourceAttributes.namespace", asked, "must match metadata.namespace"))
-        else:
-            found += _check_attributes(spec)
-        _refuse(found + _check_user(spec))
-        metadata = {**obj["metadata"], "namespace": namespace}
-        return {**obj, "metadata": metadata, "status": self._decided(_subject(spec), spec)}
+            found.append(causes.invalid("spec.nonResourceAttributes", _shown_path(path), why))
+        _refuse(found)
+        return {**obj, "status": self._decided(_subject(spec), spec)}
 
     def _decided(self, user: User, spec: Json) -> Json:
         decision = self._rbac.decide(_attributes(user, spec))
@@ -163,6 +160,59 @@ def _check_attributes(spec: Json) -> list[Cause]:
         why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         return [causes.invalid("spec.resourceAttributes", None, why)]
     return []
+
+
+def _check_selectors(spec: Json) -> list[Cause]:
+    about = cast("Json", spec.get("resourceAttributes") or {})
+    found: list[Cause] = []
+    for name in ("fieldSelector", "labelSelector"):
+        selector = cast("Json | None", about.get(name))
+        if selector is None:
+            continue
+        path = f"spec.resourceAttributes.{name}"
+        raw, requirements = selector.get("rawSelector") or "", cast("list[Json]", selector.get("requirements") or [])
+        if raw and requirements:
+            why = "may not specified at the same time as requirements"
+            found.append(causes.invalid(f"{path}.rawSelector", raw, why))
+        if not raw and not requirements:
+            why = f"when {path} is specified, requirements or rawSelector is required"
+            found.append(causes.required(f"{path}.requirements", why))
+        for place, each in enumerate(requirements):
+            found += _check_requirement(each, f"{path}.requirements[{place}]", labels=name == "labelSelector")
+    return found
+
+
+def _check_requirement(requirement: Json, path: str, *, labels: bool) -> list[Cause]:
+    """What is wrong with it; an operator that is not known is let be, newer clients may know it."""
+    key, operator = requirement.get("key") or "", requirement.get("operator")
+    values = cast("list[str]", requirement.get("values") or [])
+    found: list[Cause] = []
+    if not labels and not key:
+        found.append(causes.required(f"{path}.key", "must be specified"))
+    if operator in ("In", "NotIn") and not values:
+        found.append(causes.required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    if operator in ("Exists", "DoesNotExist") and values:
+        why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        found.append(causes.forbidden(f"{path}.values", why))
+    if labels:
+        found += [causes.invalid(f"{path}.key", key, why) for why in names.qualified(key)]
+        for place, value in enumerate(values):
+            found += [causes.invalid(f"{path}.values[{place}]", value, why) for why in names.label_value(value)]
+    return found
+
+
+def _check_metadata(obj: Json, allowed: str = "") -> list[Cause]:
+    """What is wrong with the metadata of a question, which has to have none."""
+    metadata = cast("Json", obj["metadata"])
+    if all(name in ("managedFields", allowed) or not value for name, value in metadata.items()):
+        return []
+    except_ = f" except for {allowed}" if allowed else ""
+    return [causes.invalid("metadata", _as_struct(metadata), f"must be empty{except_}")]
+
+
+def _as_struct(metadata: Json) -> causes.Struct:
+    entries = [causes.Struct(entry) for entry in metadata.get("managedFields") or ()]
+    return causes.Struct(metadata if not entries else {**metadata, "managedFields": entries})
 
 
 def _check_user(spec: Json) -> list[Cause]:

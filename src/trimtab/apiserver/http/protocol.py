@@ -176,7 +176,9 @@ class Connection(asyncio.Protocol):
         """A header."""
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         known = self._headers.get(key)
-        self._headers[key] = f"{known},{text}" if known is not None else text
+        # groups to impersonate may have commas in them; no header has an end of line
+        joint = "\n" if key.startswith("impersonate-") else ","
+        self._headers[key] = f"{known}{joint}{text}" if known is not None else text
 
     def on_headers_complete(self) -> None:
         """All headers are there."""

@@ -165,6 +165,15 @@ def test_the_form_is_the_most_welcome_that_there_is(accept: str, custom: bool, w
     assert found.startswith(wanted)
 
 
+@pytest.mark.parametrize(
+    ("query", "agent", "lines"),
+    [("", "curl/8", True), ("?pretty=0", "curl/8", False), ("?pretty=true", "kubectl", True)],
+)
+async def test_json_is_in_lines_for_people(query: str, agent: str, lines: bool) -> None:
+    answer = await ask(Server(), f"/api/v1/namespaces/default{query}", "", headers={"user-agent": agent})
+    assert (b'\n  "metadata": {\n' in answer.body) == lines
+
+
 TREES = st.recursive(
     st.none()
     | st.booleans()

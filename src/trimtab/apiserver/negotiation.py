@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias
 
 from trimtab.apiserver import statuses
-from trimtab.apiserver.messages import JSON, PROTOBUF, YAML
+from trimtab.apiserver.messages import JSON, PROTOBUF, YAML, Request
 
 TYPES: Final = (JSON, YAML, PROTOBUF)
 _STREAMS: Final = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 _AGGREGATED: Final = ("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList")
 _OF_OBJECTS: Final = frozenset({"Table", "PartialObjectMetadata", "PartialObjectMetadataList"})
 _META: Final = frozenset({"v1", "v1beta1"})
+_PEOPLE: Final = ("curl", "Wget", "Mozilla/5.0")
+_PRETTY: Final = re.compile(r"(?:^|&)pretty=([^&]+)")
+_TRUE: Final = frozenset({"1", "t", "T", "true", "True", "TRUE"})
 
 Shape: TypeAlias = tuple[str, str, str]  # group, version and kind of what the object is to be turned into
 Allows: TypeAlias = Callable[[str, Shape | None], bool]
@@ -89,6 +93,17 @@ def error_form(accept: str) -> Form:
     """The form for a refusal: what is accepted, or else JSON."""
     found = _first(accept, _as_it_is)
     return Form() if found is None else Form(found[0])
+
+
+def wants_lines(request: Request) -> bool:
+    """Whether JSON is for somebody to read: who says so, and whoever uses a browser or curl."""
+    said = _PRETTY.search(request.query)
+    if said is not None:
+        return said[1] in _TRUE
+    if request.header("user-agent").startswith(_PEOPLE):
+        return True
+    accept = request.header("accept")
+    return "pretty" in accept and any(each.parameters.get("pretty") == "1" for each in _clauses(accept)[:1])
 
 
 def routed_form(accept: str, types: Sequence[str] = TYPES) -> None:

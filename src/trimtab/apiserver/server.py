@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final, TypeAlias
 
@@ -20,8 +21,8 @@ from trimtab.apiserver.calls import Admission
 from trimtab.apiserver.catalogue import Catalogue, builtin
 from trimtab.apiserver.customs import CustomKinds
 from trimtab.apiserver.facts import Facts, kubernetes
-from trimtab.apiserver.messages import Answer, Request, Response, User, with_warning
-from trimtab.apiserver.negotiation import error_form, form_of
+from trimtab.apiserver.messages import JSON, Answer, Request, Response, User, with_warning
+from trimtab.apiserver.negotiation import error_form, form_of, wants_lines
 from trimtab.apiserver.options import Query
 from trimtab.apiserver.pages import Pages, no_page
 from trimtab.apiserver.plugins.chain import Plugins
@@ -87,6 +88,12 @@ class Server:
     async def handle(self, request: Request) -> Answer:
         """Answer a request, whatever it is."""
         self._age()
+        answer = await self._answer(request)
+        if isinstance(answer, Response) and answer.content_type == JSON and wants_lines(request):
+            return replace(answer, body=msgspec.json.format(answer.body, indent=2))
+        return answer
+
+    async def _answer(self, request: Request) -> Answer:
         try:
             return await self._handle(request)
         except Refused as refused:

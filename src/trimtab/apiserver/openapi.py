@@ -15,13 +15,10 @@ from trimtab.apiserver.catalogue import Catalogue, Kind
 from trimtab.apiserver.facts import Facts, kubernetes
 from trimtab.apiserver.facts.reader import references
 from trimtab.apiserver.messages import JSON, TEXT, Request, Response
+from trimtab.apiserver.openapipaths import page, paths_of
 
 Json: TypeAlias = dict[str, Any]
 
-_ACTIONS: Final = {
-    "get": ("get", "get"), "list": ("get", "list"), "create": ("post", "post"), "update": ("put", "put"),
-    "patch": ("patch", "patch"), "delete": ("delete", "delete"), "deletecollection": ("delete", "deletecollection"),
-}  # fmt: skip
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _OF_ALL_GROUPS: Final = (f"{_META}.DeleteOptions", f"{_META}.WatchEvent")
 _KINDS: Final = "x-kubernetes-group-version-kind"
@@ -40,10 +37,6 @@ _PAGES: Final = {  # what is told about the server itself, as which definition
 }
 _DEFAULTS: Final = frozenset({"default"})
 _VARY: Final = ("Vary", "Accept")
-_WRITES: Final = frozenset({"create", "update", "patch"})
-_OF_OBJECTS: Final = ("get", "update", "patch", "delete")
-_OF_COLLECTIONS: Final = ("list", "create", "deletecollection")
-_PATCH_TYPES: Final = ("application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml")
 
 
 class Documents:
@@ -133,12 +126,15 @@ class Documents:
             return self._page(path)
         schemas: Json = dict(self._facts.document(path)) if path in self._facts.documents() else {}
         paths: Json = {}
-        for kind in self._kinds(path):
-            paths |= _paths(kind)
+        kinds = list(self._kinds(path))
+        for kind in kinds:
             if kind.definition is not None:
                 schemas |= kind.definition.openapi_v3(kind.version)
         for name in _missing(schemas):
             schemas[name] = self._facts.definition(name)
+        names = _names(schemas)
+        for kind in kinds:
+            paths |= paths_of(kind, names)
         if path in self._facts.documents():
             for name in _OF_ALL_GROUPS:
                 if name in schemas:
@@ -149,12 +145,10 @@ class Documents:
     def _page(self, path: str) -> Json:
         """What is told about the server, or about a group."""
         name = _PAGES.get(path, f"{_META}.APIGroup")
-        answer: Json = {"type": "string"} if not name else {"$ref": f"#/components/schemas/{name}"}
         schemas: Json = {name: self._facts.definition(name)} if name else {}
         for other in _missing(schemas):
             schemas[other] = self._facts.definition(other)
-        responses = {"200": {"description": "OK", "content": {JSON: {"schema": answer}}}}
-        return self._whole({f"/{path}/": {"get": {"responses": responses}}}, dict(sorted(schemas.items())))
+        return self._whole(page(path, name), dict(sorted(schemas.items())))
 
     def _whole(self, paths: Json, schemas: Json) -> Json:
         return {
@@ -174,8 +168,7 @@ class Documents:
         for path in self._group_versions():
             document = self._version_3(path)
             definitions |= _as_definitions(document["components"]["schemas"])
-            for where, operations in document["paths"].items():
-                paths[where] = {name: _without_bodies(operation) for name, operation in operations.items()}
+            paths |= {where: _as_path(item) for where, item in document["paths"].items()}
         for path in self._all():
             if path not in self._group_versions():
                 definitions |= _as_definitions(self._version_3(path)["components"].get("schemas", {}))
@@ -228,42 +221,45 @@ def _missing(schemas: Json) -> list[str]:
     return found
 
 
-def _paths(kind: Kind) -> Json:
-    root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
-    scope = "/namespaces/{namespace}" if kind.namespaced else ""
-    collection = f"{root}{scope}/{kind.plural}"
-    made: Json = {}
-    for path, verbs in ((collection, _OF_COLLECTIONS), (f"{collection}/{{name}}", _OF_OBJECTS)):
-        operations = {_ACTIONS[verb][0]: _operation(kind, verb) for verb in verbs if verb in kind.verbs}
-        if operations:
-            made[path] = operations
-    for name, sub in kind.subresources.items():
-        operations = {_ACTIONS[verb][0]: _operation(kind, verb) for verb in sub.verbs}
-        made[f"{collection}/{{name}}/{name}"] = operations
-    return made
+def _names(schemas: Json) -> dict[tuple[str, str, str], str]:
+    """The definition of each group, version and kind."""
+    found: dict[tuple[str, str, str], str] = {}
+    for name, schema in schemas.items():
+        for kind in schema.get(_KINDS, ()):
+            found[kind["group"], kind["version"], kind["kind"]] = name
+    return found
 
 
-def _operation(kind: Kind, verb: str) -> Json:
-    made: Json = {
-        "x-kubernetes-action": _ACTIONS[verb][1],
-        "x-kubernetes-group-version-kind": {"group": kind.group, "kind": kind.kind, "version": kind.version},
-        "responses": {"200": {"description": "OK"}},
-    }
-    if verb in _WRITES:
-        names = ("dryRun", "fieldManager", "fieldValidation")
-        made["parameters"] = [{"name": n, "in": "query", "schema": {"type": "string"}} for n in names]
-    if verb == "patch":
-        made["requestBody"] = {"content": {media: {} for media in _PATCH_TYPES}}
-    return made
+def _as_path(item: Json) -> Json:
+    """The operations of a path as OpenAPI 2 writes them."""
+    made = {method: _as_operation(operation) for method, operation in item.items() if method != "parameters"}
+    common = [_as_parameter(each) for each in item.get("parameters", ())]
+    return {**made, **({"parameters": common} if common else {})}
 
 
-def _without_bodies(operation: Json) -> Json:
-    made = {key: value for key, value in operation.items() if key != "requestBody"}
-    if "parameters" in made:
-        made["parameters"] = [{"name": p["name"], "in": "query", "type": "string"} for p in made["parameters"]]
-    if "requestBody" in operation:
-        made["consumes"] = list(operation["requestBody"]["content"])
-    return made
+def _as_operation(operation: Json) -> Json:
+    made = {name: value for name, value in operation.items() if name not in ("parameters", "requestBody", "responses")}
+    given = [_as_parameter(each) for each in operation.get("parameters", ())]
+    body = operation.get("requestBody")
+    if body is not None:
+        content = body["content"]
+        schema = _as_version_2(next(iter(content.values()))["schema"], frozenset())
+        required = {"required": True} if body.get("required") else {}
+        given.insert(0, {"name": "body", "in": "body", **required, "schema": schema})
+        made["consumes"] = list(content)
+    if given:
+        made["parameters"] = given
+    answers: Json = {}
+    for code, answer in operation["responses"].items():
+        answers[code] = {"description": answer["description"]}
+        for media in answer.get("content", {}).values():
+            answers[code]["schema"] = _as_version_2(media["schema"], frozenset())
+    produced = operation["responses"]["200"].get("content", {})
+    return {**made, "produces": list(produced), "schemes": ["https"], "responses": answers}
+
+
+def _as_parameter(parameter: Json) -> Json:
+    return {**{name: value for name, value in parameter.items() if name != "schema"}, **parameter["schema"]}
 
 
 def _as_definitions(schemas: Json) -> Json:

@@ -83,15 +83,18 @@ class Finder:
     def _compare(self, lines: list[str]) -> list[Difference]:
         script = Script("found", [step(line) for line in lines])
         namespace = f"f{next(self._numbers):07x}"
-        real = Canonical(play(script, self._real, namespace)).answers
-        ours = Canonical(play(script, self._ours, namespace)).answers
+        try:
+            real = Canonical(play(script, self._real, namespace)).answers
+            ours = Canonical(play(script, self._ours, namespace)).answers
+        except (IndexError, ValueError):  # made smaller, it makes no sense: what it refers to is gone
+            return []
         pairs = enumerate(zip(real, ours, strict=True))
         return [each for number, (wanted, said) in pairs for each in differences(number, wanted, said)]
 
 
 def fewer(lines: list[str]) -> Iterator[list[str]]:
     """The script without one of its requests, or one of the values in it; what makes a kind stays."""
-    first = 2 if "crds" in lines[0] else 0
+    first = 2 if "crds" in lines[0] else 0  # what makes the kind
     for number in reversed(range(first, len(lines))):
         if not any(f"${number}." in line for line in lines):
             rest = (re.sub(r"\$(\d+)\.", partial(_less, number=number), line) for line in lines[number + 1 :])

@@ -182,7 +182,8 @@ _CONFIG_MAPS = st.fixed_dictionaries(
 def scripts(draw: st.DrawFn) -> list[str]:
     """A few requests about objects of one kind."""
     if draw(st.booleans()):
-        return draw(st.lists(writes("cms", "cm", _CONFIG_MAPS, ()), min_size=2, max_size=7))
+        begin = [f"POST cms cm a {flow(draw(_CONFIG_MAPS))}"]
+        return begin + draw(st.lists(writes("cms", "cm", _CONFIG_MAPS, ()), min_size=2, max_size=7))
     spec = draw(SCHEMAS)
     has_status = draw(st.booleans())
     schema = _object({"spec": spec, "status": _object({"r": {"type": "integer"}, "m": {"type": "string"}})})
@@ -192,6 +193,7 @@ def scripts(draw: st.DrawFn) -> list[str]:
     begin = [
         f"POST crds crd things.$NS.example.com {flow({'spec': {'versions': [version]}})}",
         'GET things @until="ThingList"',
+        "POST things thing a",
     ]
     contents = st.fixed_dictionaries(
         {}, optional={"spec": values(spec), "status": st.fixed_dictionaries({}, optional={"r": st.integers(0, 2)})}

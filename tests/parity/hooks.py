@@ -99,8 +99,32 @@ def _conversion(request: Any, behaviour: str) -> dict[str, Any]:
             spec["amount"] = str(spec.pop("size"))
         elif made["apiVersion"].endswith("/v1") and "amount" in spec:
             spec["size"] = int(spec.pop("amount"))
-        converted.append({**made, "spec": spec})
+        converted.append(_spoilt({**made, "spec": spec}, behaviour))
+    if behaviour == "fewer":
+        converted.pop()
     return {"result": {"status": "Success"}, "convertedObjects": converted}
+
+
+def _spoilt(made: dict[str, Any], behaviour: str) -> dict[str, Any]:
+    """What a conversion may do, and what it may not."""
+    metadata = dict(made["metadata"])
+    match behaviour:
+        case "labelled":
+            return {**made, "metadata": {**metadata, "labels": {"converted": "yes"}, "finalizers": ["no.one/asked"]}}
+        case "badlabel":
+            return {**made, "metadata": {**metadata, "labels": {"a b": "c"}}}
+        case "numbered":
+            return {**made, "metadata": {**metadata, "annotations": {"a": 1}}}
+        case "moved":
+            return {**made, "metadata": {**metadata, "name": "moved"}}
+        case "bare":
+            return {name: value for name, value in made.items() if name != "metadata"}
+        case "otherkind":
+            return {**made, "kind": "Other"}
+        case "otherversion":
+            return {**made, "apiVersion": "x/v9"}
+        case _:
+            return made
 
 
 def _admission(request: Any, behaviour: str) -> dict[str, Any]:

@@ -16,13 +16,26 @@ from trimtab.apiserver.versions import in_version
 Json: TypeAlias = dict[str, Any]
 
 
+class _Unfit(Exception):
+    """An object that was converted does not fit the schema of its version: nothing can be told of who set what."""
+
+
 def fields_after(call: Call, before: Json | None, after: Json, now: datetime) -> list[Json]:
     """The managedFields after a write that was no apply."""
-    kind, sub = call.target.kind, _subresource(call)
+    kind = call.target.kind
     if kind.schema is None:
         return []
     if kind.custom is not None and not (fits_update(kind.schema, after) and fits_update(kind.schema, before)):
         return []  # as the schema is today, nothing can be told of who set what
+    try:
+        return _updated(call, before, after, now)
+    except _Unfit:
+        return []
+
+
+def _updated(call: Call, before: Json | None, after: Json, now: datetime) -> list[Json]:
+    kind, sub = call.target.kind, _subresource(call)
+    assert kind.schema is not None
     return record_update(
         before,
         after,
@@ -77,7 +90,11 @@ def _versions(call: Call) -> Versions:
 
     def shown(obj: Json, api_version: str) -> tuple[Json, Schema] | None:
         found = in_version(kind, call.known, obj, api_version)
-        return None if found is None else (found, kind.schemas[api_version])
+        if found is None:
+            return None
+        if not (call.applies or fits_update(kind.schemas[api_version], found)):
+            raise _Unfit
+        return found, kind.schemas[api_version]
 
     return shown
 

@@ -142,14 +142,14 @@ def read_object(body: bytes, media: str, kind: str) -> Json:
     if not isinstance(value, dict):
         words = {list: "array", str: "string", bool: "bool"}
         what = words.get(cast("type[Any]", type(value)), "number")
-        said = f"json: cannot unmarshal {what} into Go value of type {_GO_TYPE_META}"
+        said = f"json: cannot unmarshal {what} into Go value of type {GO_TYPE_META}"
         raise statuses.bad_request(
             f"{_unrecognized(kind)}: couldn't get version/kind; json parse error: {said} ({_shown(body)})"
         )
     return _typed(cast("Json", value), body, kind)
 
 
-_GO_TYPE_META: Final = (
+GO_TYPE_META: Final = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 )
 

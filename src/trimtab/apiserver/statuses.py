@@ -122,10 +122,9 @@ def method_not_allowed() -> Refused:
     return Refused("MethodNotAllowed", message, empty_details=True)
 
 
-def being_withdrawn(plural: str, group: str, verb: str) -> Refused:
+def being_withdrawn(plural: str, group: str, name: str) -> Refused:
     """The kind is about to be served no longer."""
-    message = f"{verb} not allowed while custom resource definition is terminating"
-    return Refused("MethodNotAllowed", message, group=group, kind=plural)
+    return forbidden(plural, group, name, "create not allowed while custom resource definition is terminating")
 
 
 def not_acceptable(types: Sequence[str]) -> Refused:

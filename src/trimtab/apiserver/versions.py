@@ -15,7 +15,7 @@ import msgspec
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.custom.converting import Convert, converted
 from trimtab.apiserver.custom.definition import Definition
-from trimtab.apiserver.objects import decode, in_order, is_current, load, settled
+from trimtab.apiserver.objects import copied, decode, in_order, is_current, load, settled
 
 Json: TypeAlias = dict[str, Any]
 Known: TypeAlias = dict[tuple[str, bytes], Json]
@@ -73,8 +73,10 @@ class Versions:
         if version is kind.custom and whole:
             return obj
         [made] = await self._converted(definition, [in_order(kind, obj)], f"{kind.group}/{version.name}")
-        made = decode(msgspec.json.encode(made))
+        made = copied(made)
         version.prune(made)
+        if version is not kind.custom:
+            version.default(made)  # as whoever reads it would
         return made
 
     async def knowing(self, kind: Kind, known: Known, make: Callable[[], _Made]) -> _Made:

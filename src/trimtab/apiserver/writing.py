@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, TypeAlias, cast
 
-import msgspec
-
 from trimtab.apiserver import causes, metadata, statuses
 from trimtab.apiserver.allotting import Allotments
 from trimtab.apiserver.calls import Admission, Call
@@ -77,7 +75,8 @@ class Writer:
     async def create(self, call: Call, obj: Json) -> Json:
         """Create an object, under a name that is made where it asks for one."""
         if call.target.kind.terminating:
-            raise statuses.being_withdrawn(call.target.kind.plural, call.target.kind.group, "create")
+            kind, name = call.target.kind, obj["metadata"].get("name", "")
+            raise statuses.being_withdrawn(kind.plural, kind.group, name)
         obj = await self._admitted(call, obj)
         kind, strategy, made = call.target.kind, self.strategy(call.target.kind), obj["metadata"]
         if not made.get("name") and made.get("generateName"):
@@ -346,6 +345,8 @@ class Writer:
             made["deletionGracePeriodSeconds"] = grace or 0
             if first and made.get("generation"):
                 made["generation"] += 1
+        elif "deletionGracePeriodSeconds" not in made:
+            made["deletionGracePeriodSeconds"] = 0
         return in_order(kind, {**old, "metadata": made}), grace is not None
 
     def _terminating(self, old: Json) -> Json:
@@ -406,8 +407,11 @@ class Writer:
         """The object that is stored so, as it is read."""
         if stored is obj:
             return in_order(kind, obj)
-        data = msgspec.json.encode(in_order(kind, stored))
-        return await self._versions.load(kind, data)
+        version = stored["metadata"].get("resourceVersion", "")  # a dry run has made nothing that has one
+        shown = await self._versions.load(kind, encode(kind, stored, int(version or self._store.revision)))
+        if not version:
+            del shown["metadata"]["resourceVersion"]
+        return shown
 
     def _remove(self, kind: Kind, key: str, old: Json, record: Record) -> Json:
         revision = self._store.revision + 1

@@ -244,6 +244,12 @@ def refusal(error: Refused, answer: Json) -> list[str]:
     if answer.get("status") != "Failure":
         return [f"we refuse: {error}"]
     body = error.body()
+    if answer["code"] == 500:
+        answer = {
+            **answer,
+            "code": 400,
+            "reason": "BadRequest",
+        }  # our rule: what is bad input is no fault of the server
     found: list[str] = []
     if body["message"] != answer["message"] and sorted(body["message"].split("\n")) != sorted(
         answer["message"].split("\n")

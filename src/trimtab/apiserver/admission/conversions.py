@@ -85,7 +85,8 @@ def _objects(body: bytes, uid: str, version: str) -> list[Any]:
     except reading.Unreadable as error:
         raise ConversionFailed(f"couldn't get version/kind; {error}") from error
     if not isinstance(given, dict):
-        raise ConversionFailed("couldn't get version/kind; the answer is no object")
+        said = f"json: cannot unmarshal {reading.json_type(given)} into Go value of type {reading.GO_TYPE_META}"
+        raise ConversionFailed(f"couldn't get version/kind; json parse error: {said}")
     review = cast("Json", given)
     response: Any = review.get("response")
     if version == "v1":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from trimtab.apiserver.statuses import Refused, bad_request
 
@@ -13,14 +13,13 @@ _R = TypeVar("_R")
 
 
 class Unexplained(Refused):
-    """A fault for which kube-apiserver has no reason: it answers 500 with the text of its own error."""
+    """A fault of a request for which kube-apiserver has no reason: it answers 500 with the text of its own error.
+
+    The text is the same here, but it is told as what it is: nobody has to try again what cannot work.
+    """
 
     def __init__(self, message: str) -> None:
-        super().__init__("InternalError", message)
-
-    def body(self) -> dict[str, Any]:
-        """The Status, in which there is no reason."""
-        return {key: value for key, value in super().body().items() if key != "reason"}
+        super().__init__("BadRequest", message)
 
 
 def unprocessable() -> Refused:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address
 from typing import Any, Final, TypeAlias, cast
 
-from trimtab.apiserver import causes, statuses
+from trimtab.apiserver import causes, names, statuses
 from trimtab.apiserver.builtin import texts
 from trimtab.apiserver.builtin.services import NODE_PORTS, RANGE, allots_ports, checks_health
 from trimtab.apiserver.causes import Cause
@@ -86,14 +86,33 @@ class Allotments:
         self._held: dict[str, _Claim] = {}
         self._reserved: dict[str, _Claim] = {}
 
-    def allot(self, key: str, service: Json) -> list[Cause]:
-        """Give a Service that makes sense what it wants, or say why not. It is reserved until it is settled."""
+    def check_name(self, service: Json) -> list[Cause]:
+        """Whether an address can be written down under the Service's name: that is tried before all else."""
+        name, spec = service["metadata"].get("name", ""), cast("Json", service.get("spec") or {})
+        if spec.get("type") == "ExternalName" or spec.get("clusterIP") == "None":
+            return []
+        wrong = [f"Invalid value: {causes.quoted(name)}: {why}" for why in names.path_segment(name)]
+        if name and not wrong:
+            return []
+        number = self._addresses.find(()) or int(RANGE.network_address)
+        address = spec.get("clusterIP") or str(IPv4Address(number))
+        fault = f"spec.parentRef.name: {wrong[0] if wrong else 'Required value'}"
+        why = (
+            f"failed to allocate IP {address}: IPAddress.networking.k8s.io {causes.quoted(address)} is invalid: {fault}"
+        )
+        return [causes.invalid("spec.clusterIPs", spec.get("clusterIPs") or None, why)]
+
+    def allot(self, key: str, service: Json, *, dry_run: bool = False) -> list[Cause]:
+        """Give a Service that makes sense what it wants, or say why not. It is reserved until it is settled.
+
+        For a trial no address is looked for: it is told the first of the range. Kubernetes has other words then, too.
+        """
         self._catch_up()
         self.settle(key)
         spec = cast("Json", service.get("spec") or {})
         if spec.get("type") == "ExternalName":
             return []
-        found = self._allot_address(key, service, spec) or self._allot_ports(key, spec)
+        found = self._allot_address(key, service, spec, dry_run=dry_run) or self._allot_ports(key, spec)
         if not found:
             self._allot_health_port(key, spec)
             claim = self._reserved[key] = _claim_of(service)
@@ -149,10 +168,10 @@ class Allotments:
 
     # What one gets
 
-    def _allot_address(self, key: str, service: Json, spec: Json) -> list[Cause]:
+    def _allot_address(self, key: str, service: Json, spec: Json, *, dry_run: bool) -> list[Cause]:
         first = spec.get("clusterIP", "")
         if not first:
-            number = self._addresses.find(())
+            number = int(RANGE.network_address) if dry_run else self._addresses.find(())
             if number is None:
                 name = causes.quoted(service["metadata"].get("name", ""))
                 raise statuses.internal(f"failed to allocate a serviceIP for Service {name}: range is full")
@@ -162,7 +181,8 @@ class Allotments:
             address, given = texts.address(first), spec.get("clusterIPs")
             why = ""
             if address is not None and address not in RANGE:
-                why = f"the provided IP ({first}) is not in the valid range. The range of valid IPs is {RANGE}"
+                told = f"the provided IP ({first}) is not in the valid range. The range of valid IPs is {RANGE}"
+                why = told if dry_run else "the provided network does not match the current range"
             elif address is not None and not self._addresses.is_free(int(address), key):
                 why = "provided IP is already allocated"
             if why:

@@ -90,9 +90,11 @@ class Writer:
         strategy.prepare_create(obj)
         if wrong_generation:
             made["generation"] = wrong_generation
-        found = metadata.check(made, strategy.name_rule, namespaced=kind.namespaced) + strategy.check_create(obj)
+        found = self._allotments.check_name(obj) if strategy.allots else []
+        if not found:
+            found = metadata.check(made, strategy.name_rule, namespaced=kind.namespaced) + strategy.check_create(obj)
         if strategy.allots and not found:
-            found = self._allotments.allot(call.target.key_of(made["name"]), obj)
+            found = self._allotments.allot(call.target.key_of(made["name"]), obj, dry_run=call.options.dry_run)
         if found:
             raise statuses.invalid(kind.kind, kind.stored_group, made.get("name", ""), found)
         try:

@@ -131,12 +131,13 @@ def _check_addresses(spec: Json) -> list[Cause]:
     found: list[Cause] = []
     families = cast("list[str]", spec.get("ipFamilies") or [])
     found += texts.one_of(spec, "spec", "ipFamilyPolicy", ("PreferDualStack", "RequireDualStack", "SingleStack"))
+    anywhere = first == "None" and not spec.get("selector")  # whoever lists its addresses may list any
     for index, family in enumerate(families):
         if family not in ("IPv4", "IPv6"):
             found.append(causes.unsupported(f"spec.ipFamilies[{index}]", family, ("IPv4", "IPv6")))
-        elif family == "IPv6":
+        elif family == "IPv6" and not anywhere:
             found.append(causes.invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster"))
-    if spec.get("ipFamilyPolicy") == "RequireDualStack":
+    if spec.get("ipFamilyPolicy") == "RequireDualStack" and not anywhere:
         why = "this cluster is not configured for dual-stack services"
         found.append(causes.invalid("spec.ipFamilyPolicy", "RequireDualStack", why))
     if not first and given:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from tests.peers.serving import Place
 
 _GROUP = "rbac.authorization.k8s.io"
@@ -71,3 +76,30 @@ def test_accounts(here: Place) -> None:
     here.kubectl("create token robot --bound-object-kind=Secret --bound-object-name=s --audience=me")
     here.kubectl("delete serviceaccount robot")
     assert "You must be logged in" in here.kubectl("get configmaps", fails=True, **robot)
+
+
+def test_certificates(here: Place) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name(
+        [x509.NameAttribute(NameOID.COMMON_NAME, "jane"), x509.NameAttribute(NameOID.ORGANIZATION_NAME, "devs")]
+    )
+    asked = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
+    request = base64.b64encode(asked.public_bytes(serialization.Encoding.PEM)).decode()
+    for which in ("good", "bad"):
+        spec = {"request": request, "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"]}
+        made = {
+            "apiVersion": "certificates.k8s.io/v1",
+            "kind": "CertificateSigningRequest",
+            "metadata": {"name": which},
+        }
+        here.kubectl("create -f " + here.write("csr.yaml", made | {"spec": spec}))
+    assert here.read("csr good")["spec"]["username"] == "kubernetes-admin"
+    assert "system:masters" in here.read("csr good")["spec"]["groups"]
+    here.kubectl("certificate approve good")
+    here.kubectl("certificate deny bad")
+    shown = {line.split()[0]: line.split() for line in here.kubectl("get csr --no-headers").splitlines()}
+    assert shown["good"][2:] == ["kubernetes.io/kube-apiserver-client", "kubernetes-admin", "<none>", "Approved"]
+    assert shown["bad"][-1] == "Denied"
+    assert "Common Name:    jane" in here.kubectl("describe csr good")
+    assert "already Approved" in here.kubectl("certificate deny good", fails=True)
+    here.kubectl("delete csr good bad")

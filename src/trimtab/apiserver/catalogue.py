@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from trimtab.apiserver.builtin.defaults import Default, defaults_of
-from trimtab.apiserver.conversion import CONVERSIONS, Conversion
+from trimtab.apiserver.conversion import CONVERSIONS, RELATED, Conversion
 from trimtab.apiserver.custom.definition import Definition, Version
 from trimtab.apiserver.facts import Facts, ResourceFacts, Schema
 
@@ -48,7 +48,7 @@ class Kind:
     custom: Version | None = None  # of a custom one
     definition: Definition | None = None
     since: int = 0  # the revision of the definition: what was stored before may lack defaults
-    schemas: Mapping[str, Schema] = field(default_factory=dict[str, Schema])  # of all versions of a custom one
+    schemas: Mapping[str, Schema] = field(default_factory=dict[str, Schema])  # of all that show the same objects
     terminating: bool = False  # the definition is about to go: nothing new may come
     complete: Default | None = None  # what fills in what was left out, of a built-in kind
     header: bytes = b""  # how the JSON of each object begins
@@ -196,5 +196,17 @@ def _kind(facts: Facts, group: str, version: str, told: ResourceFacts) -> Kind:
         schema=schema,
         facts=told,
         conversion=conversion,
+        schemas=_related(facts, told),
         complete=defaults_of(facts, schema, f"{told.name}.{group}" if group else told.name),
     )
+
+
+def _related(facts: Facts, told: ResourceFacts) -> dict[str, Schema]:
+    """By API version, the schemas of all that show the same objects."""
+    found: dict[str, Schema] = {}
+    for api_version in RELATED.get(told.name, ()):
+        group, _, version = api_version.rpartition("/")
+        schema = facts.schema(group, version, told.kind)
+        if schema is not None:
+            found[api_version] = schema
+    return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
-from trimtab.apiserver.autoscalers import in_v1, in_v2
+from trimtab.apiserver.builtin.autoscalers import in_v1, in_v2
 
 Json: TypeAlias = dict[str, Any]
 
@@ -52,3 +52,15 @@ CONVERSIONS: Final[Mapping[str, Conversion]] = {
     "autoscaling/v1/horizontalpodautoscalers": Conversion("horizontalpodautoscalers.autoscaling", in_v1, in_v2),
 }
 """By group, version and plural name."""
+RELATED: Final[Mapping[str, tuple[str, ...]]] = {
+    "events": ("v1", "events.k8s.io/v1"),
+    "horizontalpodautoscalers": ("autoscaling/v1", "autoscaling/v2"),
+}
+"""By plural name, the API versions that show the same objects."""
+
+
+def between(plural: str, obj: Json, api_version: str) -> Json:
+    """An object in another of its related API versions."""
+    given, wanted = (CONVERSIONS.get(f"{each}/{plural}") for each in (obj["apiVersion"], api_version))
+    stored = obj if given is None else given.write(obj)
+    return {**(stored if wanted is None else wanted.read(stored)), "apiVersion": api_version}

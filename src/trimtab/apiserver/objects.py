@@ -74,9 +74,9 @@ def load(kind: Kind, data: bytes) -> Json:
 
 def encode(kind: Kind, obj: Json, revision: int) -> bytes:
     """The bytes to store, as of a revision."""
-    metadata = {**obj["metadata"], "resourceVersion": str(revision)}
     if kind.conversion is not None:
         obj = kind.conversion.write(obj)
+    metadata = {**obj["metadata"], "resourceVersion": str(revision)}
     return msgspec.json.encode(in_order(kind, {**obj, "metadata": metadata}))
 
 

@@ -168,6 +168,15 @@ class _Jobs(Strategy):
         jobs.prepare_job(obj)
 
 
+class _Autoscalers(Strategy):
+    def fill(self, obj: Json) -> None:
+        conversion = self._kind.conversion
+        if conversion is not None:  # what it becomes on the way is as if its writer had written it
+            made = conversion.read(conversion.write(obj))
+            obj.clear()
+            obj.update(made)
+
+
 class _DaemonSets(Strategy):
     def fill(self, obj: Json) -> None:
         made = obj["metadata"]
@@ -407,6 +416,7 @@ _CLASSES: Final[dict[str, type[Strategy]]] = {
     "jobs.batch": _Jobs,
     "daemonsets.apps": _DaemonSets,
     "leases.coordination.k8s.io": _Leases,
+    "horizontalpodautoscalers.autoscaling": _Autoscalers,
     "priorityclasses.scheduling.k8s.io": _PriorityClasses,
     **dict.fromkeys(EXEMPT, _Admitting),
     "roles.rbac.authorization.k8s.io": _Roles,

@@ -296,7 +296,9 @@ class Verbs:
         return forms.response(asked.shown.form, asked.shown.one(data, self._around.now()))
 
     def _object(self, asked: _Asked, call: Call, obj: Json, status: int) -> Response:
-        body = asked.shown.one(msgspec.json.encode(obj), self._around.now())
+        conversion = asked.shown.kind.conversion  # who shows it expects it as it is stored
+        stored = obj if conversion is None else conversion.write(obj)
+        body = asked.shown.one(msgspec.json.encode(stored), self._around.now())
         return forms.response(asked.shown.form, body, status, warned.headers(call.warnings))
 
 

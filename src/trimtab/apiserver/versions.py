@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from trimtab.apiserver.catalogue import Kind
+from trimtab.apiserver.conversion import between
 from trimtab.apiserver.custom.converting import Convert, converted
 from trimtab.apiserver.custom.definition import Definition
 from trimtab.apiserver.objects import copied, decode, in_order, is_current, load, settled
@@ -108,9 +109,11 @@ class Versions:
 
 def in_version(kind: Kind, known: Known, obj: Json, api_version: str) -> Json | None:
     """An object in another version of its kind; None where there is no such version."""
-    definition = kind.definition
-    if definition is None or api_version not in kind.schemas:
+    if api_version not in kind.schemas:
         return None
+    definition = kind.definition
+    if definition is None:
+        return between(kind.plural, obj, api_version)
     if not definition.asks:
         return {**obj, "apiVersion": api_version}
     found = known.get((api_version, _key(obj)))

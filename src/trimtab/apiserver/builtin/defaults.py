@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias, cast
 
+from trimtab.apiserver.builtin.autoscalers import complete_in_v1
 from trimtab.apiserver.builtin.claims import fill_claim_spec
 from trimtab.apiserver.builtin.endpoints import fill_slice
 from trimtab.apiserver.builtin.netpolicies import fill_policy
@@ -19,6 +20,7 @@ Default: TypeAlias = Callable[[Json], Json]
 _SET_LATER: Final = frozenset(  # strategies know better what facts tell of these: it is set, or depends on two fields
     {"namespaces", "rolebindings.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io"}
 )
+_OLD_AUTOSCALER: Final = "io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler"  # its default depends on an annotation
 _CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
@@ -27,6 +29,8 @@ def defaults_of(facts: Facts, schema: Schema | None, bucket: str) -> Default | N
     special = _SPECIAL.get(bucket)
     if schema is None or bucket in _SET_LATER or not (special or _has_defaults(facts, schema, set())):
         return None
+    if schema.name == _OLD_AUTOSCALER:
+        return complete_in_v1
 
     def complete(obj: Json) -> Json:
         if special is not None:

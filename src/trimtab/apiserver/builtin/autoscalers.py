@@ -6,7 +6,7 @@ The behavior there is as Go writes it where nobody said how: with capital letter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias, cast
 
 import msgspec
@@ -19,18 +19,57 @@ _CONDITIONS: Final = "autoscaling.alpha.kubernetes.io/conditions"
 _BEHAVIOR: Final = "autoscaling.alpha.kubernetes.io/behavior"
 _DEFAULT_PERCENTAGE: Final = 80
 
-# What each kind of metric says of its aim, in v1's words and in v2's; `current` stands for `target` in a status.
-_RESOURCE: Final = (("targetAverageUtilization", "averageUtilization"), ("targetAverageValue", "averageValue"))
-_AIMS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
+# For each kind of metric v1's fields in their order, and where v2 has what they say.
+_NAME: Final = ("metric", "name")
+_SELECTOR: Final = ("metric", "selector")
+_RESOURCE: Final = (
+    ("name", ("name",)),
+    ("targetAverageUtilization", ("target", "averageUtilization")),
+    ("targetAverageValue", ("target", "averageValue")),
+)
+_FIELDS: Final[Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]] = {
     "resource": _RESOURCE,
-    "containerResource": _RESOURCE,
-    "pods": (("targetAverageValue", "averageValue"),),
-    "object": (("targetValue", "value"), ("averageValue", "averageValue")),
-    "external": (("targetValue", "value"), ("targetAverageValue", "averageValue")),
+    "containerResource": (*_RESOURCE, ("container", ("container",))),
+    "pods": (("metricName", _NAME), ("targetAverageValue", ("target", "averageValue")), ("selector", _SELECTOR)),
+    "object": (
+        ("target", ("describedObject",)),
+        ("metricName", _NAME),
+        ("targetValue", ("target", "value")),
+        ("selector", _SELECTOR),
+        ("averageValue", ("target", "averageValue")),
+    ),
+    "external": (
+        ("metricName", _NAME),
+        ("metricSelector", _SELECTOR),
+        ("targetValue", ("target", "value")),
+        ("targetAverageValue", ("target", "averageValue")),
+    ),
+}
+# What v1 writes as "0" where it is not set.
+_ALWAYS: Final = {
+    "target": {("object", "targetValue"), ("pods", "targetAverageValue")},
+    "current": {
+        ("object", "currentValue"),
+        ("pods", "currentAverageValue"),
+        ("external", "currentValue"),
+        ("resource", "currentAverageValue"),
+        ("containerResource", "currentAverageValue"),
+    },
 }
 _TYPES: Final = (("averageUtilization", "Utilization"), ("averageValue", "AverageValue"), ("value", "Value"))
 _BOTH: Final = ("ScaleUp", "ScaleDown")
 _RULES: Final = ("StabilizationWindowSeconds", "SelectPolicy", "Policies", "Tolerance")
+_POLICY: Final = ("Type", "Value", "PeriodSeconds")
+_CONDITION: Final = ("type", "status", "lastTransitionTime", "reason", "message")
+
+
+def complete_in_v1(obj: Json) -> Json:
+    """Fill in what an object of v1 leaves out: a percentage, if no other metric stands in its annotations."""
+    spec = {"minReplicas": 1, **cast("Json", obj.get("spec") or {})}
+    annotations = cast("Json", cast("Json", obj.get("metadata") or {}).get("annotations") or {})
+    if spec.get("targetCPUUtilizationPercentage") is None and not _noted(annotations, _METRICS, list[Json]):
+        spec["targetCPUUtilizationPercentage"] = _DEFAULT_PERCENTAGE
+    return {**obj, "spec": spec}
 
 
 def in_v1(stored: Json) -> Json:
@@ -41,7 +80,8 @@ def in_v1(stored: Json) -> Json:
     annotations: dict[str, str] = {}
     _note(annotations, _METRICS, [_flat(each, "target") for each in metrics if _of_cpu(each, "target") is None])
     _note(annotations, _CURRENT, [_flat(each, "current") for each in current])
-    _note(annotations, _CONDITIONS, status.pop("conditions", None))
+    conditions: list[Json] = status.pop("conditions", None) or []
+    _note(annotations, _CONDITIONS, [{key: each[key] for key in _CONDITION if key in each} for each in conditions])
     _note(annotations, _BEHAVIOR, _as_go(spec.pop("behavior", None), _BOTH))
     for below, key, measured, word in (
         (spec, "targetCPUUtilizationPercentage", metrics, "target"),
@@ -92,49 +132,58 @@ def _of_cpu(metric: Json, word: str) -> int | None:
 def _flat(metric: Json, word: str) -> Json:
     """A metric of v2 in v1's form."""
     made: Json = {"type": metric.get("type")}
-    for name, aims in _AIMS.items():
-        source = metric.get(name)
-        if source is None:
-            continue
-        aim, about = cast("Json", source.get(word) or {}), cast("Json", source.get("metric") or {})
-        flat = {key: value for key, value in source.items() if key not in (word, "metric", "describedObject")}
-        if "describedObject" in source:
-            flat["target"] = source["describedObject"]
-        if about:
-            flat["metricName"] = about.get("name")
-        if "selector" in about:
-            flat["metricSelector" if name == "external" else "selector"] = about["selector"]
-        made[name] = flat | {old.replace("target", word): aim[new] for old, new in aims if new in aim}
+    for name, source, fields in _sources(metric, word):
+        flat: Json = {}
+        for field, way in fields:
+            value: Any = source
+            for step in way:
+                value = cast("Json", value).get(step) if isinstance(value, dict) else None
+            if value is None and (name, field) in _ALWAYS[word]:
+                value = "0"
+            if value is not None:
+                flat[field] = value
+        made[name] = flat
     return made
 
 
 def _deep(metric: Json, word: str) -> Json:
     """A metric in v1's form as v2 has it."""
     made: Json = {"type": metric.get("type")}
-    for name, aims in _AIMS.items():
-        source = metric.get(name)
-        if source is None:
-            continue
-        rest = {**source}
-        aim = {new: rest.pop(old.replace("target", word)) for old, new in aims if old.replace("target", word) in rest}
-        deep: Json = {}
-        if name == "object" and "target" in rest:
-            deep["describedObject"] = rest.pop("target")
-        if "metricName" in rest:
-            deep["metric"] = {"name": rest.pop("metricName")}
-            for selector in ("selector", "metricSelector"):
-                if selector in rest:
-                    deep["metric"]["selector"] = rest.pop(selector)
+    for name, source, fields in _sources(metric, word):
+        deep: Json = {word: {}}
+        for field, way in fields:
+            value = source.get(field)
+            if value is None or (value == "0" and (name, field) in _ALWAYS[word] and name != "pods"):
+                continue
+            below = deep
+            for step in way[:-1]:
+                below = below.setdefault(step, {})
+            below[way[-1]] = value
         if word == "target":
-            aim = {"type": next((kind for key, kind in _TYPES if key in aim), ""), **aim}
-        made[name] = {**rest, **deep, word: aim}
+            deep[word] = {"type": next((kind for key, kind in _TYPES if key in deep[word]), ""), **deep[word]}
+        made[name] = deep
     return made
+
+
+def _sources(metric: Json, word: str) -> Iterator[tuple[str, Json, list[tuple[str, tuple[str, ...]]]]]:
+    """What a metric is of, and the fields of v1 for that; in a status they speak of what is current."""
+    for name, fields in _FIELDS.items():
+        if isinstance(metric.get(name), dict):
+            yield (
+                name,
+                metric[name],
+                [(_of(field, word, way), tuple(_of(s, word, way) for s in way)) for field, way in fields],
+            )
+
+
+def _of(name: str, word: str, way: tuple[str, ...]) -> str:
+    return name if way == ("describedObject",) else name.replace("target", word)
 
 
 def _as_go(value: Any, names: tuple[str, ...]) -> Any:
     """A value of a behavior with Go's own names; of an object all of these, set or not."""
     if isinstance(value, list):
-        return [_as_go(each, ()) for each in cast("list[Any]", value)]
+        return [_as_go(each, _POLICY) for each in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
     of_below = _RULES if names == _BOTH else ()

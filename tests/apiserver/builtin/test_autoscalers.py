@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.apiserver.autoscalers import in_v1, in_v2
+from trimtab.apiserver.builtin.autoscalers import in_v1, in_v2
 
 _AIMS = st.sampled_from(
     [

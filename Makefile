@@ -4,10 +4,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 BENCH  := .venv-bench
 SHELL  := /bin/bash
+APP    ?= examples/welcome.py
 GENERATED := src/trimtab/kube src/trimtab/apiserver/facts src/trimtab/apiserver/access/roles.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-real lint format control-plane generate check-generated parity bench lock clean
+.PHONY: help install run test test-real lint format control-plane generate check-generated parity bench lock clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -20,6 +21,9 @@ $(VENV)/installed: requirements/dev.txt pyproject.toml
 	@touch $@
 
 install: $(VENV)/installed ## trimtab in .venv: .venv/bin/trimtab --help
+
+run: $(VENV)/installed ## a local cluster with an app in it: make run APP=app.py ARGS="--nodes 3"
+	@$(BIN)/trimtab dev $(APP) $(ARGS)
 
 test: $(VENV)/installed ## all tests, the real control plane's among them (built at the first run)
 	$(BIN)/python -m pytest

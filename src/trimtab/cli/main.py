@@ -64,3 +64,50 @@ def run(ctx: click.Context, **given: Any) -> None:
     comes with Trimtab (curl-me-that). It may have options of its own, which `trimtab run APP --help` shows.
     """
     start(ctx, given)
+
+
+@main.command(cls=RunCommand)
+@click.argument("apps", nargs=-1, metavar="[APP...]")
+@own_option("--port", type=click.IntRange(0, 65535), help="Of the API server. Default: 6443, or any if that is taken.")
+@own_option("--data-dir", type=click.Path(path_type=Path, file_okay=False), help="Keep all objects and keys here.")
+@own_option("--ephemeral", is_flag=True, help="Keep nothing, whatever TRIMTAB_DATA_DIR says. That is the default.")
+@own_option(
+    "--kubeconfig",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The kubeconfig file to write. Default: ./trimtab.kubeconfig.",
+)
+@own_option("--nodes", type=click.IntRange(0, 1000), default=1, show_default=True, help="How many simulated nodes.")
+@own_option(
+    "--load",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Apply the objects in this file or folder (- is standard input); may be given several times.",
+)
+@own_option(
+    "--kubernetes",
+    help="A real control plane instead, where its programs are found or can be built: `real`, or a version as 1.36.3.",
+)
+@own_option("--bundled/--no-bundled", default=True, help="Run the controllers that come with Trimtab, too.")
+@click.pass_context
+def dev(ctx: click.Context, **given: Any) -> None:
+    """Run a local cluster, and apps in it, until Ctrl-C.
+
+    It is ready at once: an API server, the controllers of Kubernetes and nodes without machines, all in this process.
+    An APP is named as for `trimtab run`; one from a file begins anew when the file changes.
+    """
+    from trimtab.cli.dev import Given, start
+    from trimtab.cli.run import words_given
+
+    start(
+        Given(
+            apps=ctx.obj or {},
+            words=words_given(ctx),
+            port=given["port"],
+            data_dir=None if given["ephemeral"] else given["data_dir"],
+            kubeconfig=given["kubeconfig"],
+            nodes=given["nodes"],
+            load=given["load"],
+            kubernetes=given["kubernetes"],
+            bundled=given["bundled"],
+        )
+    )

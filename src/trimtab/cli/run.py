@@ -181,6 +181,17 @@ def options_given(ctx: click.Context) -> Options:
     return Options(given)
 
 
+def words_given(ctx: click.Context) -> dict[str, dict[str, list[str]]]:
+    """What was given for the apps' options, by the names of app and option: for apps that are loaded again."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for one in ctx.command.params:
+        value = ctx.params.get(one.name or "")
+        if isinstance(one, _AppOption) and value not in (None, ()):
+            words = [str(each) for each in value] if one.option.many else [str(value)]
+            found.setdefault(one.app.name, {})[one.option.name] = words
+    return found
+
+
 def workers_given(words: Sequence[str]) -> dict[str, int]:
     """`4` is for all controllers, `NAME=4` for one."""
     workers: dict[str, int] = {}

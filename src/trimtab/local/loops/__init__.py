@@ -16,6 +16,7 @@ from trimtab.errors import TrimtabError
 from trimtab.manager import Manager, Part
 
 LOOPS: Final = {
+    "cronjob-controller": "trimtab.local.loops.cronjob",
     "daemonset-controller": "trimtab.local.loops.daemonset",
     "deployment-controller": "trimtab.local.loops.deployment",
     "garbage-collector-controller": "trimtab.local.loops.garbage",
@@ -26,6 +27,7 @@ LOOPS: Final = {
     "root-ca-certificate-publisher-controller": "trimtab.local.loops.root_ca",
     "serviceaccount-controller": "trimtab.local.loops.service_accounts",
     "statefulset-controller": "trimtab.local.loops.statefulset",
+    "ttl-after-finished-controller": "trimtab.local.loops.ttl_after_finished",
 }
 """Where each loop is: a module with an `app`, or with a `part` of a manager. It is imported when a cluster runs it."""
 

@@ -67,7 +67,7 @@ class Server:
         self.access = Access(self.store, self.catalogue, self.surroundings)
         self.identities = self.access.identities
         self.address = address
-        means = Means(self.store, self.surroundings, self.access.rbac)
+        means = Means(self.store, self.catalogue, self.surroundings, self.access.rbac)
         plugins = Plugins(means, on=plugins_on, off=plugins_off)
         gate = admission or Gate(self.store, self.catalogue, self.access.rbac, self.surroundings, plugins)
         self._verbs = Verbs(

@@ -235,3 +235,61 @@ async def test_nobody_becomes_a_master_and_who_approves_has_to_be_allowed_to(ask
     signer = [{"apiGroups": ["certificates.k8s.io"], "resources": ["signers"], "verbs": ["approve"]}]
     await ask("PUT", f"{rbac}/clusterroles/editor", named("editor", rules=rules + signer))
     assert (await ask("PATCH", f"{path}/devs/approval", approval, **merge))["code"] == 200
+
+
+QUOTAS = "/api/v1/namespaces/default/resourcequotas"
+
+
+async def quota(ask: Asking, name: str, hard: Json, **spec: Any) -> None:
+    await ask("POST", QUOTAS, named(name, spec={"hard": hard, **spec}))
+    status = {"hard": hard, "used": dict.fromkeys(hard, "0")}
+    await ask("PATCH", f"{QUOTAS}/{name}/status", {"status": status}, content_type="application/merge-patch+json")
+
+
+async def used(ask: Asking, name: str) -> Json:
+    return (await ask("GET", f"{QUOTAS}/{name}"))["status"]["used"]
+
+
+def using(name: str, cpu: str) -> Json:
+    return pod(name, containers=[{"name": "main", "image": "i", "resources": {"requests": {"cpu": cpu}}}])
+
+
+async def test_a_quota_is_used_up_and_no_further(ask: Asking) -> None:
+    await quota(ask, "q", {"pods": "2", "requests.cpu": "1", "count/configmaps": "1"})
+    assert (await ask("POST", f"{PODS}?dryRun=All", using("a", "1")))["code"] == 201
+    assert await used(ask, "q") == {"pods": "0", "requests.cpu": "0", "count/configmaps": "0"}
+    assert (await ask("POST", PODS, using("a", "600m")))["code"] == 201
+    refused = await ask("POST", PODS, using("b", "500m"))
+    assert refused["message"].endswith(
+        "exceeded quota: q, requested: requests.cpu=500m, used: requests.cpu=600m, limited: requests.cpu=1"
+    )
+    assert "must specify requests.cpu for: main" in (await ask("POST", PODS, pod("c")))["message"]
+    cms = "/api/v1/namespaces/default/configmaps"
+    assert [(await ask("POST", cms, named(name)))["code"] for name in "ab"] == [201, 403]
+    assert await used(ask, "q") == {"pods": "1", "requests.cpu": "600m", "count/configmaps": "1"}
+
+
+async def test_a_quota_counts_what_is_in_its_scope(ask: Asking) -> None:
+    await quota(ask, "ends", {"pods": "0"}, scopes=["Terminating"])
+    await quota(
+        ask,
+        "usual",
+        {"pods": "5"},
+        scopeSelector={"matchExpressions": [{"scopeName": "PriorityClass", "operator": "DoesNotExist"}]},
+    )
+    assert (await ask("POST", PODS, pod("a")))["code"] == 201
+    assert (await ask("POST", PODS, pod("b", activeDeadlineSeconds=5)))["code"] == 403
+    assert (await used(ask, "usual"), await used(ask, "ends")) == ({"pods": "1"}, {"pods": "0"})
+
+
+async def test_a_service_uses_ports_when_it_becomes_one_that_has_them(ask: Asking) -> None:
+    await quota(ask, "q", {"services.nodeports": "1", "services": "5"})
+    services = "/api/v1/namespaces/default/services"
+    two = [{"port": 1, "name": "a"}, {"port": 2, "name": "b"}]
+    await ask("POST", services, named("one", spec={"ports": two[:1]}))
+    await ask("POST", services, named("two", spec={"ports": two}))
+    change = {"spec": {"type": "NodePort"}}
+    merge = {"content_type": "application/merge-patch+json"}
+    codes = [(await ask("PATCH", f"{services}/{name}", change, **merge))["code"] for name in ("two", "one")]
+    assert codes == [403, 200]
+    assert await used(ask, "q") == {"services.nodeports": "1", "services": "2"}

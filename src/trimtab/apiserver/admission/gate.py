@@ -39,7 +39,7 @@ class Gate:
         self._store = store
         self._catalogue = catalogue
         self._rbac = rbac
-        self._plugins = plugins if plugins is not None else Plugins(Means(store, around, rbac))
+        self._plugins = plugins if plugins is not None else Plugins(Means(store, catalogue, around, rbac))
         self._webhooks = Webhooks(store, catalogue, rbac, around)
         self._mutations = Mutations(store, catalogue, rbac)
         self._policies = Policies(store, catalogue, rbac)
@@ -58,6 +58,10 @@ class Gate:
 
     async def validate(self, call: Call, operation: str, new: Json | None, old: Json | None) -> None:
         """Refuse what may not be written."""
+        await self._validate(call, operation, new, old)
+        self._plugins.count(call, operation, new, old)
+
+    async def _validate(self, call: Call, operation: str, new: Json | None, old: Json | None) -> None:
         if operation == "DELETE":
             self._plugins.admit(call, operation, new, old)
         self._plugins.validate(call, operation, new, old)

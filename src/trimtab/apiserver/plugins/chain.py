@@ -20,6 +20,7 @@ from trimtab.apiserver.plugins.plugin import Means, Plugin
 from trimtab.apiserver.plugins.podsecurity import PodSecurity
 from trimtab.apiserver.plugins.priority import Priority
 from trimtab.apiserver.plugins.protection import StorageObjectInUseProtection
+from trimtab.apiserver.plugins.quotas import ResourceQuota
 from trimtab.apiserver.plugins.resize import PersistentVolumeClaimResize
 from trimtab.apiserver.plugins.runtimes import RuntimeClass
 from trimtab.apiserver.plugins.taints import TaintNodesByCondition
@@ -44,6 +45,7 @@ ORDER: Final[tuple[type[Plugin], ...]] = (
     CertificateSigning,
     CertificateSubjectRestriction,
     DefaultIngressClass,
+    ResourceQuota,
 )
 """All that there are, in the order in which kube-apiserver asks them."""
 
@@ -80,6 +82,12 @@ class Plugins:
         attempt = Attempt(call, operation, new, old)
         for plugin in self._about(attempt.bucket):
             plugin.validate(attempt)
+
+    def count(self, call: Call, operation: str, new: Json | None, old: Json | None) -> None:
+        """Let each count what nobody refused, when webhooks and policies were asked too."""
+        attempt = Attempt(call, operation, new, old)
+        for plugin in self._about(attempt.bucket):
+            plugin.count(attempt)
 
     def _about(self, bucket: str) -> list[Plugin]:
         found = self._asked.get(bucket)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from trimtab.apiserver.access.rbac import Rbac
+from trimtab.apiserver.catalogue import Catalogue
 from trimtab.apiserver.objects import decode
 from trimtab.apiserver.plugins.attempt import Attempt
 from trimtab.apiserver.storage import Store
@@ -21,6 +22,7 @@ class Means:
     """What plugins look at beside what is written."""
 
     store: Store
+    catalogue: Catalogue
     around: Surroundings
     rbac: Rbac
 
@@ -39,6 +41,9 @@ class Plugin:
 
     def validate(self, attempt: Attempt) -> None:
         """Refuse what may not be written, as it is when all have changed what they wanted."""
+
+    def count(self, attempt: Attempt) -> None:
+        """Write down what is about to be written, when nobody refused it, or refuse it at last."""
 
 
 class Remembered(Generic[T]):

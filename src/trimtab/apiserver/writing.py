@@ -108,8 +108,6 @@ class Writer:
     async def _admitted(self, call: Call, obj: Json) -> Json:
         """A new object as its writer and all who have a say in it want it."""
         made = obj["metadata"]
-        if call.target.verb == "create" and made.get("resourceVersion") not in (None, "", "0"):
-            raise statuses.bad_request("resourceVersion should not be set on objects to be created")
         for name in _SYSTEMS:
             made.pop(name, None)
         if call.target.verb != "patch":
@@ -122,7 +120,7 @@ class Writer:
             made = obj["metadata"]
             strategy.fill(obj)
         metadata.without_repeated_owners(made, call.warnings, late=True)
-        for name in (*_SYSTEMS, "resourceVersion"):
+        for name in _SYSTEMS:
             made.pop(name, None)
         return obj
 
@@ -138,6 +136,9 @@ class Writer:
     async def _commit_new(self, call: Call, obj: Json) -> Json:
         kind, name = call.target.kind, obj["metadata"]["name"]
         key = call.target.key_of(name)
+        version = obj["metadata"].pop("resourceVersion", None) or "0"
+        if version != "0" and call.target.verb == "create" and not call.options.dry_run:
+            raise statuses.bad_request("resourceVersion should not be set on objects to be created")
         stored = await self._versions.to_store(kind, obj, whole=not call.applies)
         there = self._store.get(kind.bucket, key)
         if there is not None:
@@ -242,7 +243,7 @@ class Writer:
         if version.strip("0"):
             if version != was["resourceVersion"]:
                 raise statuses.conflict(kind.plural, kind.group, name, MODIFIED)
-        elif call.target.verb == "update" and not self.strategy(kind).unconditional_update:
+        elif not self.strategy(kind).unconditional_update:
             about = causes.invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise statuses.invalid(kind.plural, kind.group, name, [about])
 

@@ -1,4 +1,4 @@
-"""The peers written in Go (helm among them), built once by `go build` and kept by what they are made of.
+"""The peers written in Go, helm among them, and kubectl where there is none: built once, kept by what they are made of.
 
 A build takes two minutes on two idle processors, with nothing cached; so it begins when the tests do, and those that
 need it come last. Programs are in the user's cache folder, where they may be deleted at any time.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from pathlib import Path
 from trimtab.testing import binaries
 
 _SOURCES = Path(__file__).parent / "go"
-_PACKAGES = ("helm.sh/helm/v3/cmd/helm", "./informer", "./manager")
+_PACKAGES = ("helm.sh/helm/v3/cmd/helm", "./informer", "./kubectl", "./manager")
 _KEPT_SECONDS = 30 * 24 * 3600.0
 _PATIENCE = 1800.0
 
@@ -44,7 +45,8 @@ class Build:
         self._output = Path(tempfile.mkdtemp(prefix=".building.", dir=self._folder.parent))
         # Neither the user's flags nor a workspace around this folder may change what is built.
         environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off"}
-        command = (go, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", f"{self._output}/")
+        link = f"-s -w -X k8s.io/component-base/version.gitVersion={_kubernetes()}"
+        command = (go, "build", "-trimpath", "-buildvcs=false", "-ldflags", link, "-o", f"{self._output}/")
         with (self._output / "log").open("wb") as log:
             self._process = subprocess.Popen(
                 ["nice", *command, *_PACKAGES],
@@ -72,7 +74,7 @@ class Build:
 
     def _finish(self) -> None:
         if self._process is None:
-            raise CannotBuildError("Go is not installed, and client-go, controller-runtime and helm are built with it")
+            raise CannotBuildError("Go is not installed, with which client-go, controller-runtime and helm are built")
         if self._process.wait(_PATIENCE):
             said = (self._output / "log").read_text(errors="replace").strip().splitlines() or ["it said nothing"]
             raise CannotBuildError(f"go build of tests/peers/go failed: {said[-1]}")
@@ -85,11 +87,17 @@ class Build:
             assert self._folder.exists()  # another process was faster, with the same
 
 
+def _kubernetes() -> str:
+    """Which Kubernetes the modules are of: kubectl has to know its own version."""
+    [minor] = re.findall(r"k8s.io/kubectl v0\.(\S+)", (_SOURCES / "go.mod").read_text())
+    return f"v1.{minor}"
+
+
 def _digest() -> str:
     """A name for what the programs are made of."""
     digest = hashlib.sha256()
-    for path in sorted(_SOURCES.rglob("*")):
+    for path in (Path(__file__), *sorted(_SOURCES.rglob("*"))):  # this file has the flags
         if path.is_file():
             content = path.read_bytes()
-            digest.update(f"{path.relative_to(_SOURCES)} {len(content)}\n".encode() + content)
+            digest.update(f"{path.name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]

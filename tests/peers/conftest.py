@@ -21,7 +21,8 @@ _BUILD = pytest.StashKey[Build]()
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin to build what the chosen tests need, and let those come last."""
-    in_go = [item for item in items if "go_program" in getattr(item, "fixturenames", ())]
+    needed = {"go_program"} if shutil.which("kubectl") else {"go_program", "kubectl"}
+    in_go = [item for item in items if needed & {*getattr(item, "fixturenames", ())}]
     build = config.stash[_BUILD] = Build()
     if in_go and not config.option.collectonly:
         build.start()
@@ -35,10 +36,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def kubectl(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Has kubectl on PATH: the machine's, or one that is built."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not shutil.which("kubectl"):
+            folder = tmp_path_factory.mktemp("bin")
+            (folder / "kubectl").symlink_to(_built(request.config, "kubectl"))
+            patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        yield
+
+
+@pytest.fixture(scope="session")
+def program(kubectl: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The kubeconfig of one server for all of these tests."""
-    if not shutil.which("kubectl"):
-        _lacking("kubectl is not on PATH")
     with served(tmp_path_factory.mktemp("server")) as kubeconfig:
         yield kubeconfig
 
@@ -52,17 +62,9 @@ def here(program: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Gener
 
 
 @pytest.fixture
-def go_program(request: pytest.FixtureRequest) -> Callable[[str], str]:
+def go_program(kubectl: None, request: pytest.FixtureRequest) -> Callable[[str], str]:
     """Gives the path of helm, informer or manager."""
-
-    def path(name: str) -> str:
-        try:
-            return str(request.config.stash[_BUILD].program(name))
-        except CannotBuildError as error:
-            _lacking(str(error))
-            raise
-
-    return path
+    return lambda name: str(_built(request.config, name))
 
 
 @pytest.fixture
@@ -75,6 +77,14 @@ def python_program() -> Callable[..., tuple[str, ...]]:
         return (sys.executable, str(_HERE / "python" / name))
 
     return command
+
+
+def _built(config: pytest.Config, name: str) -> Path:
+    try:
+        return config.stash[_BUILD].program(name)
+    except CannotBuildError as error:
+        _lacking(str(error))
+        raise
 
 
 def _lacking(reason: str) -> None:

@@ -102,7 +102,7 @@ def test_describe(here: Place) -> None:
         "cronjob tick": "Schedule:                      0 * * * *",
         "job once": "Completions:",
         "role reader": "[get]",
-        "serviceaccount robot": "Tokens:",
+        "serviceaccount robot": "Image pull secrets:",
         f"namespace {here.namespace}": "Status:       Active",
     }.items():
         assert word in here.kubectl(f"describe {what}"), what

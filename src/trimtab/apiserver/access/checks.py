@@ -28,7 +28,8 @@ def check_role(role: Json, *, namespaced: bool) -> list[Cause]:
                 causes.required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
             )
         for place, selector in enumerate(selectors):
-            found += check_selector(selector, f"{path}[{place}]")
+            wrong = check_selector(selector, f"{path}[{place}]")
+            found += wrong + ([causes.invalid(f"{path}[{place}]", None, "invalid label selector.")] if wrong else [])
     return found
 
 

@@ -21,7 +21,8 @@ from trimtab.apiserver.options import DeleteOptions
 from trimtab.apiserver.patching import keep_times
 from trimtab.apiserver.statuses import MODIFIED, Refused
 from trimtab.apiserver.storage import Occupied, Record, Store
-from trimtab.apiserver.strategies import Strategy, strategy_for
+from trimtab.apiserver.strategies import strategy_for
+from trimtab.apiserver.strategy import Strategy
 from trimtab.apiserver.surroundings import Surroundings
 from trimtab.apiserver.versions import Versions
 

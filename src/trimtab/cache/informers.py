@@ -69,6 +69,7 @@ class Informers:
         self._informers: set[Informer[Any]] = set()
         self._watches: dict[Scope, tuple[Watched[Any], asyncio.Task[None]]] = {}
         self._shares: dict[Scope, int] = {}
+        self._by_kind: dict[tuple[str, str], list[Watched[Any]]] = {}  # asked at every write
         self._tasks: set[asyncio.Task[None]] = set()
         self._group: asyncio.TaskGroup | None = None
 
@@ -173,6 +174,7 @@ class Informers:
                 silence=self._silence,
             )
             self._watches[scope] = watched, self._start(watched.feed.run(), f"watch of {scope}")
+            self._by_kind.setdefault(_identity(scope), []).append(watched)
         watched, _ = self._watches[scope]
         if watched.transform is not transform:
             raise TrimtabError(f"{scope} is watched already, with another transform")
@@ -185,6 +187,7 @@ class Informers:
         if not self._shares[scope]:
             del self._shares[scope]
             _, task = self._watches.pop(scope)
+            self._by_kind[_identity(scope)].remove(watched)
             task.cancel()
             watched.synced.set()  # who waits for it need not any longer
 
@@ -198,11 +201,11 @@ class Informers:
         return task
 
     def _watches_of(self, api_version: str, kind: str) -> list[Watched[Any]]:
-        return [
-            watched
-            for watched in self.watches
-            if (watched.scope.kind.resource.api_version, watched.scope.kind.resource.kind) == (api_version, kind)
-        ]
+        return self._by_kind.get((api_version, kind), [])
+
+
+def _identity(scope: Scope) -> tuple[str, str]:
+    return scope.kind.resource.api_version, scope.kind.resource.kind
 
 
 def _field_selector(fields: FieldQuery) -> FieldSelector | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
@@ -28,6 +29,7 @@ def free_network(taken: Iterable[str]) -> str:
     raise NoAddress(f"all networks of {_PODS} are taken: delete nodes that are not needed")
 
 
+@cache
 def host_address(network: str) -> str:
     """The address of a node, by the network of its Pods."""
     first = IPv4Network(network).network_address

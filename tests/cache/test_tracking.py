@@ -324,7 +324,10 @@ async def test_an_answer_that_is_none_is_the_callers_to_judge(body: bytes) -> No
 
 
 @virtual
-async def test_no_more_than_a_thousand_writes_are_ahead_and_what_was_dropped_is_counted() -> None:
+async def test_no_more_than_so_many_writes_are_ahead_and_what_was_dropped_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trimtab.cache.overlay._MOST", 1000)
     server = FakeServer()
     async with informing(server) as informers:
         informer = informers.informer(Pod)

@@ -296,6 +296,29 @@ async def test_changes_of_what_it_owns_are_gathered_and_its_own_are_not() -> Non
 
 
 @virtual
+async def test_who_takes_long_to_look_gathers_for_longer() -> None:
+    app, server, looks = App("app"), ApiServer(Deployment, Pod), list[float]()
+    loop = asyncio.get_running_loop()
+
+    @app.controller(Deployment, owns=[Pod], gather=0.1)
+    async def look(deployment: Deployment, ctx: Context) -> None:
+        looks.append(loop.time())
+        await asyncio.sleep(0.25)
+
+    server.put(of_kind("apps/v1", "Deployment", "web"))
+    async with working(app, server):
+        await asyncio.sleep(1)
+        looks.clear()
+        started = loop.time()
+        for number in range(40):
+            server.put(owned(f"p{number}", "web"))
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(3)
+        assert 0.9 <= looks[0] - started <= 1.1, "four times as long as the last look took"
+        assert len(looks) <= 5
+
+
+@virtual
 async def test_a_change_may_concern_everyone() -> None:
     app, server = App("app"), ApiServer(Deployment, Node)
     looks = looking(app, Deployment, watches={Node: everyone()})

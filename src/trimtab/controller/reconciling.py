@@ -23,6 +23,10 @@ _PANICS: Final = (ArithmeticError, AssertionError, AttributeError, LookupError, 
 """What only a mistake in the program raises: Go would panic."""
 
 
+_GATHER_TIMES: Final = 4.0  # so a fifth of the time is spent on looking, at the most
+_LONGEST_GATHER: Final = 2.0
+
+
 class ReconcileTimeout(TrimtabError):
     """A reconcile took longer than its controller allows."""
 
@@ -52,6 +56,7 @@ class Reconciler:
         self._numbers = numbers
         self._clock = clock
         self._threads: ThreadPoolExecutor | None = None
+        self._slow: dict[str, float] = {}  # how long the last look took, where that was long
         self.working: dict[str, bool] = {}
         """The keys at work, and whether a plain function works on them, in a thread."""
         self._is_async = _is_async(self._controller.function)
@@ -69,8 +74,25 @@ class Reconciler:
             finally:
                 del self.working[item.key]
                 numbers.active -= 1
-                numbers.took(clock() - started)
+                took = clock() - started
+                numbers.took(took)
+                if self._controller.gather:
+                    self._note_slow(item.key, took)
                 queue.done(item.key)
+
+    def gather(self, key: str) -> float:
+        """How long what concerns a key waits for more of the same: longer where the last look at it took long.
+
+        So whoever owns thousands, which all change, does not spend its time on looking at them again and again.
+        """
+        least = self._controller.gather
+        return least if not self._slow else max(least, min(_GATHER_TIMES * self._slow.get(key, 0.0), _LONGEST_GATHER))
+
+    def _note_slow(self, key: str, took: float) -> None:
+        if took * _GATHER_TIMES > self._controller.gather:
+            self._slow[key] = took
+        else:
+            self._slow.pop(key, None)
 
     def close(self) -> None:
         """Let go of the threads, without waiting for what runs in them."""
@@ -161,6 +183,7 @@ class Reconciler:
         return await self._call(controller.function, obj, ctx)
 
     async def _gone(self, ctx: Context) -> Result | None:
+        self._slow.pop(ctx.key, None)
         gone = self._controller.gone
         return None if gone is None else await self._call(gone, ctx.key, ctx)
 

@@ -15,13 +15,17 @@ from trimtab.kube.meta.v1 import OwnerReference
 from trimtab.queue import LOW_PRIORITY, Cause, What, WorkQueue
 
 Entry: TypeAlias = Cached[Any]
+Gather: TypeAlias = Callable[[str], float]
+"""How many seconds what concerns a key waits for more of the same."""
 KeysOf: TypeAlias = Callable[[Entry], Iterable[str]]
 
 
 class Route:
     """Adds keys to a queue, with the change as the cause. What was there at the start, and resyncs, can wait."""
 
-    def __init__(self, kind: type[Any], queue: WorkQueue, forget: Callable[[Entry], None], gather: float = 0.0) -> None:
+    def __init__(
+        self, kind: type[Any], queue: WorkQueue, forget: Callable[[Entry], None], gather: Gather | None = None
+    ) -> None:
         self._kind = kind.resource.kind
         self._queue = queue
         self._forget = forget
@@ -53,7 +57,7 @@ class Route:
     def _add(self, keys: Iterable[str], entry: Entry, what: tuple[What, ...], priority: int = 0) -> None:
         cause = Cause(self._kind, entry.key, entry.resource_version, what)
         for key in keys:
-            self._queue.add_after(key, self._gather, cause, priority=priority)
+            self._queue.add_after(key, self._gather(key) if self._gather else 0.0, cause, priority=priority)
 
 
 _INITIAL: tuple[What, ...] = ("initial",)
@@ -120,7 +124,7 @@ class Mapped(Route):
         keys_of: KeysOf,
         queue: WorkQueue,
         forget: Callable[[Entry], None],
-        gather: float = 0.0,
+        gather: Gather | None = None,
     ) -> None:
         super().__init__(kind, queue, forget, gather)
         self._keys_of = keys_of

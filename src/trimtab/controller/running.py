@@ -18,7 +18,7 @@ from trimtab.controller.metrics import Numbers
 from trimtab.controller.options import Options
 from trimtab.controller.reach import Reach
 from trimtab.controller.reconciling import Reconciler
-from trimtab.controller.routes import Mapped, Primary, mapped_keys, owner_keys
+from trimtab.controller.routes import Gather, Mapped, Primary, mapped_keys, owner_keys
 from trimtab.controller.sink import EventSink, NoEvents
 from trimtab.controller.writes import Writer
 from trimtab.errors import TrimtabError
@@ -161,9 +161,9 @@ class Controllers:
         self.queues[controller.name] = queue
         self.numbers[controller.name] = numbers
         self._reconcilers.append((controller, reconciler))
-        self._follow(controller, queue, writer)
+        self._follow(controller, queue, writer, reconciler.gather if controller.gather else None)
 
-    def _follow(self, controller: Controller, queue: WorkQueue, writer: Writer) -> None:
+    def _follow(self, controller: Controller, queue: WorkQueue, writer: Writer, gather: Gather | None) -> None:
         def forget(entry: Cached[Any]) -> None:
             writer.applied.forget(entry.kind, entry.namespace, entry.name)
 
@@ -175,7 +175,7 @@ class Controllers:
         mapped = [*keys_of.items(), *((kind, mapped_keys(controller, kind, primary)) for kind in controller.watches)]
         for kind, keys in mapped:
             informer = self._of_kind[kind]
-            registration = Mapped(kind, keys, queue, forget, controller.gather).follow(
+            registration = Mapped(kind, keys, queue, forget, gather).follow(
                 informer, name=f"{controller.name} {kind.resource.kind}"
             )
             self._registrations.append((controller, informer, registration))

@@ -137,9 +137,11 @@ class Writer:
     async def _commit_new(self, call: Call, obj: Json) -> Json:
         kind, name = call.target.kind, obj["metadata"]["name"]
         key = call.target.key_of(name)
-        version = obj["metadata"].pop("resourceVersion", None) or "0"
+        version = obj["metadata"].get("resourceVersion") or "0"
         if version != "0" and call.target.verb == "create" and not call.options.dry_run:
             raise statuses.bad_request("resourceVersion should not be set on objects to be created")
+        if not (call.options.dry_run and version.isdecimal() and int(version)):
+            obj["metadata"].pop("resourceVersion", None)
         stored = await self._versions.to_store(kind, obj, whole=not call.applies)
         there = self._store.get(kind.bucket, key)
         if there is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -70,6 +71,9 @@ ACCEPTS = [
     ";;,,q=",
     "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
     "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+    "application/vnd.kubernetes.protobuf",
+    "application/vnd.kubernetes.protobuf,application/json",
+    "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,*/*;pretty=1",
 ]
 PARAMETERS = [
     "limit",
@@ -238,7 +242,8 @@ class Dice(random.Random):
             f"{self.choice(PARAMETERS)}={quote(self.choice(TEXTS), errors='replace')}" for _ in range(self.randrange(4))
         )
         if self.random() < 0.7:
-            return self.sensible(query if self.random() < 0.2 else "")
+            request = self.sensible(query if self.random() < 0.2 else "")
+            return replace(request, headers={**request.headers, "accept": self.choice(ACCEPTS)})
         headers = {"content-type": self.choice(TYPES), "accept": self.choice(ACCEPTS)}
         method = self.choice(["GET", "POST", "PUT", "PATCH", "PATCH", "DELETE", "HEAD", "BREW"])
         return Request(method, self.choice(PATHS), query, headers, self.body(), ADMIN)

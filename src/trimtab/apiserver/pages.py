@@ -43,7 +43,7 @@ class Pages:
 
     def page(self, request: Request, query: Query) -> Response:
         """What stands under this path, or that nothing does."""
-        path, accept = request.path.rstrip("/") or "/", request.header("accept")
+        path = request.path.rstrip("/") or "/"
         if path in _HEALTH or path.startswith(tuple(f"{root}/" for root in _HEALTH)):
             return _health(path, query)
         if path == "/version":
@@ -65,7 +65,7 @@ class Pages:
             body = msgspec.json.encode({"keys": [self._tokens.public_key()]})
             return Response(200, body, "application/jwk-set+json", _FOR_AN_HOUR)
         if path == "/":
-            return forms.response(plain_form(accept), msgspec.json.encode({"paths": self._paths()}))
+            return Response(200, msgspec.json.format(msgspec.json.encode({"paths": self._paths()}), indent=2))
         return no_page()
 
     def _version(self, request: Request) -> Response:

@@ -205,3 +205,11 @@ def test_a_selector_has_a_fault_where_it_cannot_be_read(text: str) -> None:
             assert fault(text) == ""
         except InvalidValueError:
             assert fault(text) != ""
+
+
+async def test_an_amount_that_is_null_is_none() -> None:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": None}}}
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [container]}}
+    made = await ask(Server(), "/api/v1/namespaces/default/pods", PROTOBUF, method="POST", body=pod)
+    (found,) = read_protobuf(made.body, FACTS)["spec"]["containers"]
+    assert (made.status, found["resources"]["requests"]) == (201, {"cpu": "0"})

@@ -171,7 +171,7 @@ class _Conforming:
         if value is None:  # Go leaves what it has made for it: nothing
             if schema.fields:
                 return self.struct(schema, {}, path, go_path)
-            return _ZEROS.get(schema.type)
+            return "0" if schema.name == _QUANTITY else _ZEROS.get(schema.type)
         return self._value(schema, value, path, go_path, parent)
 
 

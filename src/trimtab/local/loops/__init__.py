@@ -23,10 +23,12 @@ LOOPS: Final = {
     "job-controller": "trimtab.local.loops.job",
     "namespace-controller": "trimtab.local.loops.namespaces",
     "node-lifecycle-controller": "trimtab.local.loops.node_lifecycle",
+    "pod-garbage-collector-controller": "trimtab.local.loops.pod_garbage",
     "replicaset-controller": "trimtab.controllers.replicaset",
     "root-ca-certificate-publisher-controller": "trimtab.local.loops.root_ca",
     "serviceaccount-controller": "trimtab.local.loops.service_accounts",
     "statefulset-controller": "trimtab.local.loops.statefulset",
+    "taint-eviction-controller": "trimtab.local.loops.taint_eviction",
     "ttl-after-finished-controller": "trimtab.local.loops.ttl_after_finished",
 }
 """Where each loop is: a module with an `app`, or with a `part` of a manager. It is imported when a cluster runs it."""

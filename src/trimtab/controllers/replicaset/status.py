@@ -30,7 +30,7 @@ def status_of(
         "fully_labeled_replicas": sum(template.matches(pod.metadata.labels) for pod in active) or None,
         "ready_replicas": sum(ready_since(pod) is not None for pod in active) or None,
         "available_replicas": sum(wait == 0 for wait in waits) or None,
-        "terminating_replicas": sum(map(is_terminating, every)) or None,
+        "terminating_replicas": sum(map(is_terminating, every)),
         "observed_generation": rs.metadata.generation or None,
         "conditions": conditions_of(rs.status.conditions, failed, now) or None,
     }

@@ -61,7 +61,7 @@ async def test_one_after_the_other_each_with_its_volume() -> None:
         numbers = (status.replicas, status.ready_replicas, status.available_replicas, status.current_replicas)
         assert (*numbers, status.updated_replicas) == (3, 3, 3, 3, 3)
         assert status.current_revision == status.update_revision == last.metadata.labels["controller-revision-hash"]
-        assert "create Pod web-2 in StatefulSet web successful" in w.said("SuccessfulCreate")
+        assert "Create Pod web-2 in StatefulSet web successful" in w.said("SuccessfulCreate")
         await w.client.delete(Pod, "web-1")
         await w.passes()
         assert names(await w.pods()) == ["web-0", "web-1", "web-2"]
@@ -69,7 +69,7 @@ async def test_one_after_the_other_each_with_its_volume() -> None:
         await w.passes()
         assert names(await w.pods()) == ["web-0"]
         assert len(await claims(w)) == 3
-        assert w.said("SuccessfulDelete")[-2:] == [f"delete Pod web-{n} in StatefulSet web successful" for n in (2, 1)]
+        assert w.said("SuccessfulDelete")[-2:] == [f"Delete Pod web-{n} in StatefulSet web successful" for n in (2, 1)]
 
 
 @virtual

@@ -48,7 +48,7 @@ class Counts:
             "ready_replicas": self.ready or None,
             "available_replicas": self.available or None,
             "unavailable_replicas": self.unavailable or None,
-            "terminating_replicas": self.terminating or None,
+            "terminating_replicas": self.terminating,
         }
 
 

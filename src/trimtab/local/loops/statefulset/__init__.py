@@ -119,7 +119,7 @@ async def do_all(
 async def create(obj: StatefulSet, ctx: Context, step: Create, template: TemplateView) -> None:
     """Make the claims, and then the Pod."""
     name, pod = obj.metadata.name, pod_for(obj, step.ordinal, step.revision, template)
-    about = f"create Pod {pod.metadata.name} in StatefulSet {name}"
+    about = f"Create Pod {pod.metadata.name} in StatefulSet {name}"
     try:
         await create_claims(obj, ctx, step.ordinal)
         await ctx.create(pod)
@@ -139,7 +139,7 @@ async def create_claims(obj: StatefulSet, ctx: Context, ordinal: int) -> None:
             await ctx.create(made)
         except AlreadyExists:  # the cache is behind
             continue
-        about = f"create Claim {name} Pod {obj.metadata.name}-{ordinal} in StatefulSet {obj.metadata.name} success"
+        about = f"Create Claim {name} Pod {obj.metadata.name}-{ordinal} in StatefulSet {obj.metadata.name} success"
         ctx.event("Normal", "SuccessfulCreate", about, action="Create")
 
 
@@ -154,7 +154,7 @@ async def delete(obj: StatefulSet, ctx: Context, step: Delete) -> None:
             ctx.event("Warning", "RecreatingFailedPod", text, action="Delete")
         else:
             ctx.event("Normal", "RecreatingTerminatedPod", text, action="Delete")
-    about = f"delete Pod {pod.name} in StatefulSet {name}"
+    about = f"Delete Pod {pod.name} in StatefulSet {name}"
     try:
         await ctx.delete(Pod, pod.name, uid=pod.uid)
     except ApiError as error:

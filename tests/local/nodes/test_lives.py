@@ -14,7 +14,7 @@ from trimtab.kube.conditions import find_condition
 from trimtab.kube.core.v1 import Pod
 from trimtab.kube.editing import merge_patch
 from trimtab.kube.wire import decode, to_wire
-from trimtab.local.nodes.behaviour import BadAnnotation, behaviour_of
+from trimtab.local.nodes.behaviour import BadAnnotation, behaviour_of, words_of
 from trimtab.local.nodes.lives import Next, Place, next_of
 
 START = datetime(2026, 7, 1, 12, tzinfo=UTC)
@@ -198,6 +198,26 @@ def test_an_annotation_that_cannot_be_read_is_told_of() -> None:
     with pytest.raises(BadAnnotation, match="from 1 to 255"):
         behaviour_of({"trimtab.dev/crash": "now", "trimtab.dev/exit-code": "0"}, "web", ends=False)
     assert behaviour_of({"trimtab.dev/complete": "never"}, "web", ends=True).ends_after is None
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["echo", "hello", "world"], "hello world"),
+        (["/bin/sh", "-c", "echo 'hello  world'"], "hello  world"),
+        (["sh", "-c", "echo hello; sleep 3600"], None),
+        (["sh", "-c", "echo $HOME"], None),
+        (["sh", "-c", "echo 'open"], None),
+        (["nginx"], None),
+        ([], None),
+    ],
+)
+def test_what_only_echoes_says_so_and_ends(command: list[str], words: str | None) -> None:
+    assert words_of(command) == words
+    world = World(
+        {"restartPolicy": "Never", "containers": [{"name": "web", "image": "i", "command": command}]}
+    ).settle()
+    assert world.pod.status.phase == ("Running" if words is None else "Succeeded")
 
 
 TIMES = st.sampled_from(["now", "3s", "never", "web=1s", "other=2s,now"])

@@ -9,12 +9,13 @@
 | `trimtab.dev/no-image: now` | their image cannot be pulled |
 
 `web=5s, log=now` is for some of the containers by name, and only so for init containers. Without an annotation, init
-containers and the Pods of Jobs complete at once, and all others run for ever.
+containers, the Pods of Jobs, and what does nothing but `echo` complete at once, and all others run for ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -31,11 +32,26 @@ NO_IMAGE: Final = f"{PREFIX}no-image"
 LOG: Final = f"{PREFIX}log"
 
 _NEVER: Final = -1.0
+_SHELLS: Final = frozenset({"sh", "bash", "ash"})
+_NOT_ONE_COMMAND: Final = frozenset("$`;&|<>()")
 _LARGEST_CODE: Final = 255
 
 
 class BadAnnotation(TrimtabError):
     """An annotation asks for something that cannot be understood."""
+
+
+def words_of(command: Sequence[str]) -> str | None:
+    """What a container says whose command is no more than an `echo`, also one in a shell; None for any other."""
+    words = list(command)
+    if len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS and words[1] == "-c":
+        try:
+            words = shlex.split(words[2])
+        except ValueError:
+            return None
+    if not words or words[0].rpartition("/")[2] != "echo" or _NOT_ONE_COMMAND & set("".join(words[1:])):
+        return None
+    return " ".join(words[1:])
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from trimtab.kube.core.v1 import Container, ContainerStatus, Pod
 from trimtab.kube.wire import to_wire
-from trimtab.local.nodes.behaviour import BadAnnotation, Behaviour, behaviour_of
+from trimtab.local.nodes.behaviour import BadAnnotation, Behaviour, behaviour_of, words_of
 from trimtab.local.nodes.conditions import conditions_of
 from trimtab.local.nodes.containers import KILLED, STOPPED, Look, advance, end, judge, waiting
 
@@ -77,7 +77,7 @@ class _Life:
         initialized, broken = self._initialize()
         if initialized:
             for spec in pod.spec.containers:
-                status, does = self._mains[spec.name], self._behaviour(spec, ends=self._of_job)
+                status, does = self._mains[spec.name], self._behaviour(spec, ends=self._of_job or _echoes(spec))
                 advance(status, spec, does, look, self._restarts)
                 judge(status, spec, does, look)
         phase = "Failed" if broken else self._phase(initialized=initialized)
@@ -197,6 +197,10 @@ def _by_name(statuses: Sequence[ContainerStatus]) -> dict[str, Json]:
 
 def _runs(status: Json | None) -> bool:
     return status is not None and "running" in status["state"]
+
+
+def _echoes(spec: Container) -> bool:
+    return words_of([*spec.command, *spec.args]) is not None
 
 
 def _pre_stop(spec: Container) -> int:

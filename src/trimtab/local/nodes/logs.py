@@ -15,7 +15,7 @@ from weakref import WeakSet
 from trimtab.apiserver.subresources.logs import Line
 from trimtab.controller import Options
 from trimtab.kube.timestamps import parse_time
-from trimtab.local.nodes.behaviour import LOG
+from trimtab.local.nodes.behaviour import LOG, words_of
 
 Json: TypeAlias = dict[str, Any]
 
@@ -143,7 +143,10 @@ def _greeting(pod: Json, container: str) -> list[str]:
     if said := cast("dict[str, str]", meta.get("annotations") or {}).get(LOG):
         return said.splitlines()
     there = [each for part in ("initContainers", "containers") for each in cast("list[Json]", spec.get(part) or [])]
-    image = next((each.get("image", "") for each in there if each["name"] == container), "")
+    own: Json = next((each for each in there if each["name"] == container), cast("Json", {}))
+    if (words := words_of([*(own.get("command") or []), *(own.get("args") or [])])) is not None:
+        return words.splitlines()
+    image = own.get("image", "")
     where = f"Pod {meta['namespace']}/{meta['name']} on node {spec.get('nodeName', '')}"
     return [f"container {container} of {where}", f"image {image}; it is simulated, nothing really runs"]
 

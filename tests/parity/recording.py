@@ -1,7 +1,7 @@
 """What the real servers answered, by minor: `make parity ARGS=--record` writes it, `--recorded` and make test use it.
 
-Each recording adds to the places where two runs of the real server differ. Delete the file to begin anew, after a
-change of how answers are made comparable.
+Each recording adds to the places where two runs of the real server differ. Delete an area's file to begin it anew,
+after a change of how answers are made comparable.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tests.parity.comparing import expected
 from tests.parity.playing import Script
 
 _FOLDER = Path(__file__).parent / "recorded"
+_ENDING = ".json.zst"
 _EVERY = 10
 
 
@@ -24,10 +25,11 @@ class Recording:
     """The expected answers to scripts, as long as these are what they were when they were played."""
 
     def __init__(self, minor: str) -> None:
-        self._path = _FOLDER / f"{minor}.json.zst"
+        self._folder = _FOLDER / minor
         self._kept: dict[str, tuple[int, list[Any]]] = {}
-        if self._path.exists():
-            self._kept = json.loads(zstandard.ZstdDecompressor().decompress(self._path.read_bytes()))
+        self._changed: set[str] = set()
+        for path in sorted(self._folder.glob("*" + _ENDING)):
+            self._kept |= json.loads(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
 
     def answers(self, key: str, script: Script) -> list[Any] | None:
         """What the real server said, if it was asked this."""
@@ -39,17 +41,24 @@ class Recording:
         before = self.answers(key, script)
         self._kept[key] = (_digest(script), answers if before is None else expected(before, answers))
 
+        self._changed.add(_area(key))
+
     def write(self, keys: set[str]) -> None:
-        """Write down what is kept of the scripts that there are."""
-        kept = {key: each for key, each in sorted(self._kept.items()) if key in keys}
-        content = json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()
-        _FOLDER.mkdir(exist_ok=True)
-        self._path.write_bytes(zstandard.ZstdCompressor(19).compress(content))
+        """Write down what is kept of the scripts that there are, in a file for each area that was played."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for area in self._changed:
+            kept = {key: each for key, each in sorted(self._kept.items()) if key in keys and _area(key) == area}
+            content = json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()
+            (self._folder / (area + _ENDING)).write_bytes(zstandard.ZstdCompressor(19).compress(content))
 
 
 def chosen(key: str) -> bool:
     """Whether a script is one of the tenth that make test plays."""
     return zlib.crc32(key.encode()) % _EVERY == 0
+
+
+def _area(key: str) -> str:
+    return key.partition("/")[0]
 
 
 def _digest(script: Script) -> int:

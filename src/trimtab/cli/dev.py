@@ -28,6 +28,7 @@ PORT: Final = 6443
 _KUBECONFIG: Final = Path("trimtab.kubeconfig")
 _ADMIN: Final = "kubernetes-admin"
 _MASTERS: Final = ("system:masters",)
+_OLD: Final = "v1 Endpoints is deprecated"  # the loop that keeps them knows, and can do nothing about it
 _log = logging.getLogger("trimtab.dev")
 
 
@@ -56,6 +57,7 @@ def start(given: Given) -> None:
     configure_logs("console", "info")
     for name in ("trimtab.manager", "trimtab.client"):  # its own beginning and end is no news here
         logging.getLogger(name).setLevel("WARNING")
+    logging.getLogger("trimtab.client").addFilter(lambda record: _OLD not in record.getMessage())
     run(_dev(given, started))
 
 

@@ -19,6 +19,8 @@ LOOPS: Final = {
     "cronjob-controller": "trimtab.local.loops.cronjob",
     "daemonset-controller": "trimtab.local.loops.daemonset",
     "deployment-controller": "trimtab.local.loops.deployment",
+    "endpoints-controller": "trimtab.local.loops.endpoints.legacy",
+    "endpointslice-controller": "trimtab.local.loops.endpoints.slices",
     "garbage-collector-controller": "trimtab.local.loops.garbage",
     "job-controller": "trimtab.local.loops.job",
     "namespace-controller": "trimtab.local.loops.namespaces",

@@ -31,6 +31,7 @@ from trimtab.controllers.replicaset.slow_start import at_once, slow_start
 from trimtab.controllers.replicaset.status import status_of
 from trimtab.kube.apps.v1 import ReplicaSet
 from trimtab.kube.core.v1 import Pod
+from trimtab.kube.frozen import plain_class
 from trimtab.kube.objects import Object
 from trimtab.kube.owners import controller_of
 from trimtab.kube.partial import metadata_of
@@ -40,7 +41,8 @@ MOST: Final = 500
 """Pods that are made or deleted in one look."""
 SOON: Final = 0.05
 """Seconds after which the cache is asked again for what the server has."""
-_GATHER: Final = 0.02
+GATHER: Final = 0.02
+"""Seconds that changes of Pods wait, so that one look is for several."""
 _FAILED: Final = 500
 
 app = App("replicaset-controller")
@@ -57,33 +59,39 @@ async def forget(key: str, ctx: Context) -> None:
     owns=[Pod],
     watches={Pod: selected_by(lambda rs: rs.spec.selector, orphans=True)},
     workers=5,
-    gather=_GATHER,
+    gather=GATHER,
     gone=forget,
 )
 async def replicaset(rs: ReplicaSet, ctx: Context) -> Requeue | None:
     """Let there be as many Pods as are wanted."""
+    return await replicate(ctx, rs, rs)
+
+
+async def replicate(ctx: Context, owner: Object, rs: ReplicaSet) -> Requeue | None:
+    """Let there be as many Pods of this owner as are wanted; a ReplicaSet says what its owner wants."""
     selector = Selector.from_struct(rs.spec.selector)
-    if not await is_settled(ctx, ReplicaSet):
+    if not await is_settled(ctx, type(owner)):
         return requeue(after=SOON)
-    await claim(ctx, rs, Pod, selector, may_adopt=lambda entry: is_active(entry.view(PodView)))
+    await claim(ctx, owner, Pod, selector, may_adopt=lambda entry: is_active(entry.view(PodView)))
     error: Exception | None = None
     too_many = 0
     if rs.metadata.deletion_timestamp is None:
-        active = [pod for pod in owned(ctx, rs) if is_active(pod)]
+        active = [pod for pod in owned(ctx, owner) if is_active(pod)]
         too_many = len(active) - wanted(rs)
         if too_many > 0:
-            error = await delete(ctx, rs, active, too_many)
+            error = await delete(ctx, owner, active, too_many)
         elif too_many < 0:
-            if not await is_counted(ctx, rs, selector):
+            if not await is_counted(ctx, owner, selector):
                 return requeue(after=SOON)
-            error = await create(ctx, rs, -too_many)
-    now, pods = ctx.now(), owned(ctx, rs)
+            error = await create(ctx, owner, -too_many)
+    now, pods = ctx.now(), owned(ctx, owner)
     failed = (
         None
         if error is None
         else ("FailedDelete" if too_many > 0 else "FailedCreate", message_of(error, f"{ctx.name}-"))
     )
-    await ctx.patch_status(**status_of(rs, pods, now, failed))
+    status = status_of(rs, pods, now, failed)
+    await ctx.patch_status(**{name: value for name, value in status.items() if hasattr(ctx.obj.status, name)})
     if error is not None:
         raise error
     wait = first_available(pods, rs.spec.min_ready_seconds or 0, now)
@@ -95,17 +103,17 @@ def wanted(rs: ReplicaSet) -> int:
     return 1 if rs.spec.replicas is None else rs.spec.replicas
 
 
-def owned(ctx: Context, rs: ReplicaSet) -> list[PodView]:
+def owned(ctx: Context, owner: Object) -> list[PodView]:
     """The Pods that it controls."""
-    return ctx.list(Pod, namespace=ctx.namespace, owner=rs, view=PodView)
+    return ctx.list(Pod, namespace=ctx.namespace, owner=owner, view=PodView)
 
 
-async def create(ctx: Context, rs: ReplicaSet, count: int) -> Exception | None:
+async def create(ctx: Context, owner: Object, count: int) -> Exception | None:
     """Make so many Pods; the first failure, if any."""
-    template = ctx.get(ReplicaSet, ctx.name, view=Templated).spec.template
+    template = ctx.get(plain_class(type(owner)), ctx.name, view=Templated).spec.template
     suffix = ctx.once(dice)
     return await slow_start(
-        [pod_of(template, rs, suffix()) for _ in range(min(count, MOST))], partial(create_one, ctx, rs)
+        [pod_of(template, owner, suffix()) for _ in range(min(count, MOST))], partial(create_one, ctx, owner)
     )
 
 
@@ -134,11 +142,11 @@ async def create_one(ctx: Context, owner: Object, pod: NewPod) -> None:
     ctx.event("Normal", "SuccessfulCreate", f"Created pod: {name}", action="Create")
 
 
-async def delete(ctx: Context, rs: ReplicaSet, pods: Sequence[PodView], count: int) -> Exception | None:
+async def delete(ctx: Context, owner: Object, pods: Sequence[PodView], count: int) -> Exception | None:
     """Delete so many of these Pods; the first failure, if any."""
-    doomed = ctx.once(Memory).doomed(place(ReplicaSet, ctx.key))
-    chosen = choose(pods, min(count, MOST), kin=kin(ctx, rs, pods), doomed=doomed, now=ctx.now())
-    return await at_once(chosen, partial(delete_one, ctx, rs))
+    doomed = ctx.once(Memory).doomed(place(type(owner), ctx.key))
+    chosen = choose(pods, min(count, MOST), kin=kin(ctx, owner, pods), doomed=doomed, now=ctx.now())
+    return await at_once(chosen, partial(delete_one, ctx, owner))
 
 
 async def delete_one(ctx: Context, owner: Object, pod: PodView) -> None:
@@ -156,10 +164,10 @@ async def delete_one(ctx: Context, owner: Object, pod: PodView) -> None:
     ctx.event("Normal", "SuccessfulDelete", f"Deleted pod: {meta.name}", action="Delete")
 
 
-def kin(ctx: Context, rs: ReplicaSet, pods: Sequence[PodView]) -> list[PodView]:
+def kin(ctx: Context, owner: Object, pods: Sequence[PodView]) -> list[PodView]:
     """The Pods that are spread together: those of all ReplicaSets of a Deployment."""
-    deployment = controller_of(rs)
-    if deployment is None:
+    deployment = controller_of(owner)
+    if deployment is None or not isinstance(owner, ReplicaSet):
         return list(pods)
     sisters = ctx.entries(ReplicaSet, namespace=ctx.namespace, owner=deployment.uid)
     return [pod for each in sisters for pod in ctx.list(Pod, namespace=ctx.namespace, owner=each.uid, view=PodView)]
@@ -185,19 +193,19 @@ async def exists(ctx: Context, name: str) -> bool:
     return True
 
 
-async def is_counted(ctx: Context, rs: ReplicaSet, selector: Selector) -> bool:
+async def is_counted(ctx: Context, owner: Object, selector: Selector) -> bool:
     """Whether the cache shows all Pods that a process before this one may have made.
 
     A cache may be older than what was written to the server that it reads from, or to one beside it.
     """
-    memory, key = ctx.once(Memory), place(ReplicaSet, ctx.key)
-    if memory.has_counted(key, rs.metadata.uid):
+    memory, key = ctx.once(Memory), place(type(owner), ctx.key)
+    if memory.has_counted(key, owner.metadata.uid):
         return True
     there = await ctx.client.list(metadata_of(Pod), namespace=ctx.namespace, labels=selector)
-    mine = [pod for pod in there if (owner := controller_of(pod)) is not None and owner.uid == rs.metadata.uid]
+    mine = [pod for pod in there if (named := controller_of(pod)) is not None and named.uid == owner.metadata.uid]
     if any(ctx.find(Pod, pod.metadata.name, view=PodView) is None for pod in mine):
         return False
-    memory.counts(key, rs.metadata.uid)
+    memory.counts(key, owner.metadata.uid)
     return True
 
 

@@ -27,6 +27,8 @@ LOOPS: Final = {
     "node-lifecycle-controller": "trimtab.local.loops.node_lifecycle",
     "pod-garbage-collector-controller": "trimtab.local.loops.pod_garbage",
     "replicaset-controller": "trimtab.controllers.replicaset",
+    "replicationcontroller-controller": "trimtab.local.loops.replication_controller",
+    "resourcequota-controller": "trimtab.local.loops.resource_quota",
     "root-ca-certificate-publisher-controller": "trimtab.local.loops.root_ca",
     "serviceaccount-controller": "trimtab.local.loops.service_accounts",
     "statefulset-controller": "trimtab.local.loops.statefulset",

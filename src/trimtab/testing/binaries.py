@@ -26,6 +26,8 @@ VERSION_VARIABLE = "TRIMTAB_KUBERNETES_VERSION"
 
 CORE = ("etcd", "kube-apiserver")
 EXTRAS = ("kube-controller-manager", "kube-scheduler", "kwok")
+CONFORMANCE = "e2e.test"
+"""Kubernetes' own tests, in one program. Only who asks for it gets it: it takes minutes to build."""
 
 # What an etcd on PATH has to be. One that is built here has the version that Kubernetes names in its own go.mod.
 _ETCD_SERIES = "3.6"
@@ -81,12 +83,13 @@ def ensure(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the programs ready and print a line with name and path for each."""
+    known = (*CORE, *EXTRAS, CONFORMANCE)
     parser = argparse.ArgumentParser("python -m trimtab.testing.binaries", description=main.__doc__)
     parser.add_argument("--kubernetes-version", help=f"such as {DEFAULT_KUBERNETES}; else ${VERSION_VARIABLE}")
-    parser.add_argument("component", nargs="*", help=f"of {', '.join(CORE + EXTRAS)}; without any, all of them")
+    parser.add_argument("component", nargs="*", help=f"of {', '.join(known)}; without any, all but the last")
     options = parser.parse_args(arguments)
-    if unknown := set(options.component) - {*CORE, *EXTRAS}:
-        parser.error(f"no component is called {', '.join(sorted(unknown))}; there are {', '.join(CORE + EXTRAS)}")
+    if unknown := set(options.component) - set(known):
+        parser.error(f"no component is called {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     try:
         found = ensure(options.component or CORE + EXTRAS, options.kubernetes_version)
     except TrimtabError as error:

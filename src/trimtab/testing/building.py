@@ -3,7 +3,7 @@
 Kubernetes is no module that others may require: its go.mod replaces the staging modules by folders of its repository.
 So a module of our own requires it and replaces each of those by the release that was published with it: Kubernetes
 1.36.3 goes with v0.36.3 of each. etcd comes out of that same module, in the version that Kubernetes itself is tested
-with. kwok is an ordinary module and can be installed as it is.
+with, and so does its conformance suite. kwok is an ordinary module and can be installed as it is.
 """
 
 import fcntl
@@ -24,6 +24,7 @@ _PACKAGES: Final = {
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
+    "e2e.test": "k8s.io/kubernetes/test/e2e",
 }
 
 
@@ -81,7 +82,8 @@ def _build_kubernetes(go: str, component: str, version: str, folder: Path, log: 
     variables = {"gitVersion": f"v{version}", "gitMajor": "1", "gitMinor": version.split(".")[1]}
     link = ["-s", "-w", *(f"-X k8s.io/component-base/version.{name}={value}" for name, value in variables.items())]
     output = ("-o", str(folder / component))
-    run("build", "-mod=mod", "-trimpath", "-buildvcs=false", "-ldflags", " ".join(link), *output, _PACKAGES[component])
+    verb = ("test", "-c") if component.endswith(".test") else ("build",)
+    run(*verb, "-mod=mod", "-trimpath", "-buildvcs=false", "-ldflags", " ".join(link), *output, _PACKAGES[component])
 
 
 def _install_kwok(go: str, version: str, folder: Path, log: int) -> None:

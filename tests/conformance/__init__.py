@@ -1,0 +1,1 @@
+"""Kubernetes' own conformance tests against the local cluster: `make conformance`."""

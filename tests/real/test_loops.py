@@ -125,11 +125,8 @@ def masked(kind: str, obj: dict[str, Any]) -> dict[str, Any] | None:
         if by not in OURS or obj["reason"] == "ScalingReplicaSet":  # in which order is a matter of moments
             return None
         about = obj["involvedObject"]
-        return {
-            "by": by,
-            "about": [about["kind"], about["name"]],
-            **{k: obj.get(k) for k in ("reason", "message", "type")},
-        }
+        said = obj["message"][:1].lower() + obj["message"][1:]  # some begin with a capital since 1.36
+        return {"by": by, "about": [about["kind"], about["name"]], "said": [obj["type"], obj["reason"], said]}
     for name in ("managedFields", "resourceVersion", "uid", "creationTimestamp"):
         obj["metadata"].pop(name, None)
     if kind == "Pod":

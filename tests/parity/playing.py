@@ -6,6 +6,7 @@ is 0) has there.
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import time
@@ -45,17 +46,26 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Changed:
+    """A body: the object that an earlier step was answered with, and what is to be set in it."""
+
+    step: int
+    change: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Script:
     """Requests one after the other, in one area of what a server does.
 
     One that is `alone` reads what other scripts change, so nothing else is played beside it. Minors before `since` do
-    not stand it.
+    not stand it. One that is `homeless` needs no namespace of its own.
     """
 
     name: str
     steps: list[Step]
     alone: bool = False
     since: str = ""
+    homeless: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,23 @@ class Server(Protocol):
         ...
 
 
+def changed(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    """The object with what is to be set in it, by path: a number counts in a list, None takes out."""
+    made = copy.deepcopy(base)
+    for path, value in change.items():
+        at: Any = made
+        *way, last = path.split(".")
+        for step in way:
+            at = at[int(step)] if isinstance(at, list) else at.setdefault(step, {})
+        if isinstance(at, list):
+            at[int(last) :] = [value]
+        elif value is None:
+            at.pop(last, None)
+        else:
+            at[last] = value
+    return made
+
+
 def namespace_of(area: str, script: Script) -> str:
     """A namespace that is the same on all servers."""
     return f"p{zlib.crc32(f'{area}/{script.name}'.encode()):08x}"
@@ -97,12 +124,13 @@ def namespace_of(area: str, script: Script) -> str:
 
 def play(script: Script, server: Server, namespace: str) -> list[Answer]:
     """Send all steps, in order, in a namespace made for them."""
-    server.send(
-        "POST",
-        "/api/v1/namespaces",
-        json.dumps({"metadata": {"name": namespace}}).encode(),
-        {"Content-Type": "application/json"},
-    )
+    if not script.homeless:
+        server.send(
+            "POST",
+            "/api/v1/namespaces",
+            json.dumps({"metadata": {"name": namespace}}).encode(),
+            {"Content-Type": "application/json"},
+        )
     answers: list[Answer] = []
     running: dict[int, Callable[[], Raw]] = {}
     for number, step in enumerate(script.steps):
@@ -156,6 +184,8 @@ def _fill(
     body: bytes | None = None
     if isinstance(step.body, bytes):
         body = step.body
+    elif isinstance(step.body, Changed):
+        body = fill(json.dumps(changed(answers[step.body.step].body, step.body.change))).encode()
     elif isinstance(step.body, str):
         body = fill(step.body).encode()
     elif step.body is not None:

@@ -1,4 +1,4 @@
-"""Records what a real kube-apiserver answers, for tests that replay it without one: `tools/record builtin cel custom`.
+"""Records what a real kube-apiserver answers, for tests that replay it without one: `tools/record cel custom`.
 
 What to ask is in the tests' data, written by hand or found by a differ; what was answered is written beside it.
 """
@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import sys
 
-import builtin
 import cel
 import custom
 import differ
 from server import serving
 
-RECORDERS = {"builtin": builtin.record, "cel": cel.record, "custom": custom.record}
+RECORDERS = {"cel": cel.record, "custom": custom.record}
 
 
 def main() -> None:

@@ -1,10 +1,10 @@
-"""The scripts, by area: what needs Python is in modules, the rest is text, a file for each area."""
+"""The scripts, by area: what needs Python is in modules, the rest is text, a file for each area, or cases (kinds)."""
 
 from pathlib import Path
 
 from tests.parity import reading
 from tests.parity.playing import Script
-from tests.parity.scripts import deletes, errors, forms, lists, updates, watches, writes
+from tests.parity.scripts import deletes, errors, forms, kinds, lists, updates, watches, writes
 
 _MODULES: dict[str, list[Script]] = {
     "errors": errors.SCRIPTS,
@@ -19,7 +19,7 @@ _MODULES: dict[str, list[Script]] = {
 
 def areas(minor: str) -> dict[str, list[Script]]:
     """All scripts for a minor of Kubernetes. No two of an area have one name."""
-    found = {area: list(scripts) for area, scripts in _MODULES.items()}
+    found = {area: list(scripts) for area, scripts in _MODULES.items()} | {"kinds": list(kinds.scripts())}
     for path in sorted(Path(__file__).parent.glob("*.txt")):
         found.setdefault(path.stem, []).extend(reading.read(path))
     for area, scripts in found.items():

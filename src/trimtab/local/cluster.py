@@ -23,6 +23,8 @@ from trimtab.kube.dynamic import Dynamic
 from trimtab.kube.objects import Object
 from trimtab.kube.wire import K
 from trimtab.local.loops import load_loops
+from trimtab.local.loops.volumes.binding import NAME as VOLUMES
+from trimtab.local.loops.volumes.binding import make_default_class
 from trimtab.local.nodes.kubelet import add_nodes
 from trimtab.local.nodes.kubelet import app as kubelet
 from trimtab.local.nodes.logs import Logs
@@ -86,6 +88,8 @@ class Cluster:
         if self._running is not None:
             raise TrimtabError("this cluster ran already: make another one")
         await add_nodes(self.client, self._nodes)
+        if any(app.name == VOLUMES for app in self._apps):
+            await make_default_class(self.client)
         manager = Manager(
             self._apps,
             self.transport(),

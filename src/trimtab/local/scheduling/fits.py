@@ -13,6 +13,7 @@ from trimtab.local.scheduling.wanted import Wanted
 UNSCHEDULABLE: Final = "node(s) were unschedulable"
 TAINTED: Final = "node(s) had untolerated taint(s)"
 NOT_CHOSEN: Final = "node(s) didn't match Pod's node affinity/selector"
+NOT_REACHED: Final = "node(s) didn't match PersistentVolume's node affinity"
 PORT_TAKEN: Final = "node(s) didn't have free ports for the requested pod ports"
 TOO_MANY: Final = "Too many pods"
 
@@ -29,7 +30,11 @@ def fits(pod: Wanted, machine: Machine, relations: Relations) -> list[str]:
         return [NOT_CHOSEN]
     if pod.ports and _collides(pod, machine):
         return [PORT_TAKEN]
-    return lacks(pod, machine) or relations.reasons(machine)
+    if lacking := lacks(pod, machine):
+        return lacking
+    if pod.volumes and not pod.reaches(machine.name, machine.labels):
+        return [NOT_REACHED]
+    return relations.reasons(machine)
 
 
 def lacks(pod: Wanted, machine: Machine) -> list[str]:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from trimtab.client import ApiError, Conflict, MergePatch, NotFound
 from trimtab.controller import App, Context, Options
 from trimtab.kube.conditions import find_condition
-from trimtab.kube.core.v1 import Namespace, Node, PersistentVolumeClaim, Pod
+from trimtab.kube.core.v1 import Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod
+from trimtab.kube.storage.v1 import StorageClass
 from trimtab.kube.timestamps import format_time
 from trimtab.kube.wire import to_wire
 from trimtab.local.budget import Budget
+from trimtab.local.loops.volumes.matching import SELECTED_NODE, WAITS, class_of
 from trimtab.local.scheduling.board import Board
 from trimtab.local.scheduling.deciding import Decision, decide
 from trimtab.local.scheduling.preempting import Preemption, preempt
-from trimtab.local.scheduling.wanted import Wanted, wanted_of
+from trimtab.local.scheduling.wanted import Wanted, places_of, wanted_of
 
 Json: TypeAlias = dict[str, Any]
 
@@ -24,6 +27,7 @@ app = App("default-scheduler")
 
 _ENDED: Final = ("Succeeded", "Failed")
 _AT_A_TIME: Final = 16  # Pods that are bound before others have their turn
+_READS: Final = (Node, Namespace, PersistentVolume, PersistentVolumeClaim, StorageClass)
 _GATED: Final = "Scheduling is blocked due to non-empty scheduling gates"
 
 
@@ -34,7 +38,15 @@ class Turn:
         self.taken = False
 
 
-def claims_problem(pod: Wanted, claims: Mapping[str, PersistentVolumeClaim]) -> str:
+def waits_for_pods(claim: PersistentVolumeClaim, classes: Mapping[str, StorageClass]) -> bool:
+    """Whether a claim gets its volume when a Pod that uses it has a node."""
+    made_by = classes.get(class_of(claim) or "")
+    return made_by is not None and made_by.volume_binding_mode == WAITS
+
+
+def claims_problem(
+    pod: Wanted, claims: Mapping[str, PersistentVolumeClaim], classes: Mapping[str, StorageClass]
+) -> str:
     """What is wrong with the volumes that a Pod wants, whatever the node."""
     for name in pod.claims:
         claim = claims.get(name)
@@ -42,7 +54,7 @@ def claims_problem(pod: Wanted, claims: Mapping[str, PersistentVolumeClaim]) -> 
             return f'persistentvolumeclaim "{name}" not found'
         if claim.metadata.deletion_timestamp:
             return f'persistentvolumeclaim "{name}" is being deleted'
-        if claim.status.phase != "Bound":
+        if claim.status.phase != "Bound" and not waits_for_pods(claim, classes):
             return "pod has unbound immediate PersistentVolumeClaims"
     return ""
 
@@ -70,7 +82,7 @@ async def forget(key: str, ctx: Context) -> None:
     await _schedule(ctx)
 
 
-@app.controller(Pod, name=app.name, reads=[Node, Namespace, PersistentVolumeClaim], gone=forget)
+@app.controller(Pod, name=app.name, reads=_READS, gone=forget)
 async def scheduler(pod: Pod, ctx: Context) -> None:
     """Take note of where a Pod is, or find a node for it."""
     board, key = ctx.once(Board), ctx.key
@@ -96,9 +108,7 @@ async def node_gone(name: str, ctx: Context) -> None:
     await _schedule(ctx)
 
 
-@app.controller(
-    Node, name="nodes", known_as=app.name, reads=[Pod, Namespace, PersistentVolumeClaim], writes=[Pod], gone=node_gone
-)
+@app.controller(Node, name="nodes", known_as=app.name, reads=[Pod, *_READS], writes=[Pod], gone=node_gone)
 async def nodes(node: Node, ctx: Context) -> None:
     """Take note of a Node, and try again who waits for one."""
     board = ctx.once(Board)
@@ -108,11 +118,13 @@ async def nodes(node: Node, ctx: Context) -> None:
         await _schedule(ctx)
 
 
-@app.controller(PersistentVolumeClaim, name="claims", known_as=app.name, reads=[Pod, Namespace, Node], writes=[Pod])
+@app.controller(PersistentVolumeClaim, name="claims", known_as=app.name, reads=[Pod, *_READS], writes=[Pod])
 async def claims(claim: PersistentVolumeClaim, ctx: Context) -> None:
     """Try again who waits for volumes, when there is one."""
     board = ctx.once(Board)
-    if claim.status.phase == "Bound" and any(pod.claims for pod in board.waiting.values()):
+    key = claim.metadata.name
+    waiting = (pod for pod in board.waiting.values() if pod.namespace == ctx.namespace)
+    if claim.metadata.deletion_timestamp is None and any(key in pod.claims for pod in waiting):
         board.changes += 1
         await _schedule(ctx)
 
@@ -143,15 +155,37 @@ async def _try(wanted: Wanted, board: Board, ctx: Context) -> None:
         return
     if any(each.in_namespaces is not None for each in (*wanted.near, *wanted.far)) or board.repelling:
         board.namespaces = {each.metadata.name: each.metadata.labels for each in ctx.list(Namespace)}
-    problem = ""
+    problem, unbound = "", list[PersistentVolumeClaim]()
     if wanted.claims:
-        claims = ctx.list(PersistentVolumeClaim, namespace=namespace)
-        problem = claims_problem(wanted, {each.metadata.name: each for each in claims})
+        claims = {each.metadata.name: each for each in ctx.list(PersistentVolumeClaim, namespace=namespace)}
+        classes = {each.metadata.name: each for each in ctx.list(StorageClass)}
+        problem = claims_problem(wanted, claims, classes)
+        mine = [claims[name] for name in wanted.claims if name in claims]
+        unbound = [claim for claim in mine if claim.status.phase != "Bound"]
+        bound = (ctx.find(PersistentVolume, claim.spec.volume_name or "") for claim in mine)
+        places = (places_of(volume) for volume in bound if volume is not None)
+        wanted = replace(wanted, volumes=tuple(each for each in places if each is not None))
     decision = decide(wanted, board, problem)
-    if decision.node:
+    if decision.node and unbound:
+        await _announce(unbound, decision.node, ctx)
+    elif decision.node:
         await _bind(pod, wanted, decision.node, board, ctx)
     else:
         await _explain(pod, wanted, decision, board, ctx)
+
+
+async def _announce(claims: Sequence[PersistentVolumeClaim], node: str, ctx: Context) -> None:
+    """Say where the volumes of a Pod are to be; when they are there, it is its turn again."""
+    for claim in claims:
+        meta = claim.metadata
+        if meta.annotations.get(SELECTED_NODE) == node:
+            continue
+        version = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        patch = MergePatch({"metadata": {**version, "annotations": {SELECTED_NODE: node}}})
+        try:
+            await ctx.patch(PersistentVolumeClaim, meta.name, patch, namespace=meta.namespace)
+        except (Conflict, NotFound):
+            continue  # it changed meanwhile, and brings the Pod up again
 
 
 async def _bind(pod: Pod, wanted: Wanted, node: str, board: Board, ctx: Context) -> None:

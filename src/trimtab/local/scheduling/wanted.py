@@ -9,6 +9,7 @@ from typing import Final
 
 from trimtab.kube.core.v1 import (
     NodeSelectorTerm,
+    PersistentVolume,
     Pod,
     PodAffinityTerm,
     ResourceRequirements,
@@ -104,12 +105,18 @@ class Wanted:
     far_liked: tuple[Relation, ...] = ()
     spread: tuple[Spread, ...] = ()
     claims: tuple[str, ...] = ()
+    volumes: tuple[tuple[Term, ...], ...] = ()
+    """Of each volume that cannot be everywhere: where it can."""
 
     def chooses(self, name: str, labels: Mapping[str, str]) -> bool:
         """Whether its selector and its affinity let it be on a node."""
         if any(labels.get(key) != value for key, value in self.node_labels):
             return False
         return self.terms is None or any(term.matches(name, labels) for term in self.terms)
+
+    def reaches(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Whether all its volumes can be on a node."""
+        return all(any(term.matches(name, labels) for term in terms) for terms in self.volumes)
 
 
 def wanted_of(pod: Pod) -> Wanted:
@@ -209,6 +216,14 @@ def _asked(resources: ResourceRequirements | None) -> Mapping[str, QuantityLike]
 def _add(total: dict[str, int], more: Amounts) -> None:
     for name, amount in more.items():
         total[name] = total.get(name, 0) + amount
+
+
+def places_of(volume: PersistentVolume) -> tuple[Term, ...] | None:
+    """Where a volume can be; None where it can be everywhere."""
+    affinity = volume.spec.node_affinity
+    if affinity is None or affinity.required is None:
+        return None
+    return tuple(map(_term, affinity.required.node_selector_terms))
 
 
 def _term(term: NodeSelectorTerm) -> Term:

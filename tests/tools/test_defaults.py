@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools/generate"))
 defaults = import_module("defaults")
 
@@ -41,21 +43,29 @@ def create(path: str, obj: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     if spec["mode"] == "Slow":
         spec.setdefault("patience", 30)
     spec.setdefault("always", True)
+    spec.setdefault("held", {})
+    spec.setdefault("pointed", {})
     spec.setdefault("copied", 1 if "parts" in spec else 2)
     for part in spec.get("parts", ()):
         part.setdefault("colour", "red")
     return 201, made
 
 
+def tried() -> Any:
+    trials = defaults.Trials(SCHEMAS, create, frozenset({(SPEC, "pointed")}))
+    trials.kind("/toys", trials.seed("apis/a/v1", "Toy", TOY), TOY)
+    return trials
+
+
 def test_defaults_by_trial() -> None:
-    trials = defaults.Trials(SCHEMAS, create)
-    trials.kind("/toys", "a/v1", "Toy", TOY)
-    assert trials.refused == ["a/v1 Toy"]  # its spec is not asked for, so the least has none
+    with pytest.raises(SystemExit, match="does not take"):
+        tried()  # its spec is not asked for, so the least has none
     SCHEMAS[TOY]["required"] = ["spec"]
-    trials = defaults.Trials(SCHEMAS, create)
-    trials.kind("/toys", "a/v1", "Toy", TOY)
-    assert trials.refused == []
-    assert dict(trials.found()) == {
+    assert dict(tried().found()) == {
         PART: {"always": {"colour": "red"}, "when": []},
-        SPEC: {"always": {"always": True, "mode": "Fast"}, "when": [["patience", "mode", [("Slow", 30)]]]},
+        # An empty struct is a default where there might have been none: behind a pointer.
+        SPEC: {
+            "always": {"always": True, "mode": "Fast", "pointed": {}},
+            "when": [["patience", "mode", [("Slow", 30)]]],
+        },
     }

@@ -38,15 +38,19 @@ class Server:
 
     def __init__(self, *, toys: bool) -> None:
         self.toys = toys
+        self.warning = ""
 
     def ask(self, path: str, headers: dict[str, str] | None = None) -> tuple[int, Any]:
+        self.warning = "toys break" if path.endswith("/toys?limit=1") else ""
         group = {"name": "toys.example.com", "versions": [{"version": "v1", "groupVersion": "toys.example.com/v1"}]}
         match path.partition("?"):
             case "/version", *_:
-                return 200, {"gitVersion": "v1.0.0", "goVersion": "TELLTALE"}
+                return 200, {"gitVersion": "v1.0.0", "platform": "TELLTALE"}
             case "/apis", *_:
                 return 200, {"groups": [group] if self.toys else []}
             case "/openapi/v3/api/v1", *_:
+                return 200, {"components": {"schemas": {}}}
+            case "/openapi/v3/api" | "/openapi/v3/apis" | "/openapi/v3/version", *_:
                 return 200, {"components": {"schemas": {}}}
             case "/api/v1", *_:
                 return 200, {"resources": []}
@@ -74,7 +78,7 @@ class Server:
 
 @pytest.mark.parametrize("by_default", [True, False])
 def test_the_lines(by_default: bool) -> None:
-    text = facts.text(Server(toys=True), Server(toys=by_default))
+    text = facts.text(Server(toys=True), Server(toys=by_default), frozenset())
     assert "TELLTALE" not in text
     lines = {(what, name): value for what, name, value in map(json.loads, text.splitlines())}
     assert lines["groups", ""] == [{"name": "toys.example.com", "versions": ["v1"]}]
@@ -101,6 +105,7 @@ def test_the_lines(by_default: bool) -> None:
         "columns": [["Size", "integer", "", 0]],
         "fieldLabels": ["spec.size"],
         "unknownFieldLabel": "no label {}",
+        "warning": "toys break",
     }
 
 

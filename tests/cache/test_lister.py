@@ -14,7 +14,7 @@ from tests.cache.fakeserver import FakeServer
 from tests.cache.informing import informing
 from tests.cache.samples import FORBIDDEN, config_map, pod, virtual
 
-from trimtab.cache import Lister, NotSynced, NotWatched, Undecodable
+from trimtab.cache import Cached, Lister, NotSynced, NotWatched, Undecodable
 from trimtab.errors import TrimtabError
 from trimtab.kube.base import Struct
 from trimtab.kube.core.v1 import ConfigMap, Node, Pod
@@ -35,6 +35,10 @@ class Names(Struct):
     """A view: of a Pod only its name."""
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+
+
+def name_of(entry: Cached[Any]) -> str:
+    return entry.view(Names).metadata.name
 
 
 @asynccontextmanager
@@ -106,6 +110,7 @@ async def test_objects_are_listed_by_namespace_labels_and_index(query: dict[str,
     async with listing(shop()) as lister:
         assert names(lister.list(**query)) == found
         assert sorted(entry.name for entry in lister.entries(**query)) == found
+        assert sorted(lister.digests(name_of, **query)) == found
         assert all(isinstance(each, Pod) for each in lister.list(**query))
         view = lister.list(**query, view=Names)
         assert names(view) == found

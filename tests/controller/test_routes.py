@@ -296,6 +296,27 @@ async def test_changes_of_what_it_owns_are_gathered_and_its_own_are_not() -> Non
 
 
 @virtual
+async def test_its_own_status_is_gathered_too_where_nothing_else_changed() -> None:
+    app, server = App("app"), ApiServer(Deployment, Pod)
+    looks = looking(app, Deployment, owns=[Pod], gather=0.2)
+
+    def web(replicas: int, **spec: Any) -> None:
+        server.put(of_kind("apps/v1", "Deployment", "web", status={"replicas": replicas}, spec=spec))
+
+    web(0)
+    async with working(app, server):
+        await new(looks)
+        for replicas in range(1, 4):
+            web(replicas)
+            await asyncio.sleep(0.05)
+        assert looks == []
+        assert await new(looks) == ["default/web <- Deployment default/web: status"]
+        web(4, paused=True)
+        await asyncio.sleep(0.05)
+        assert looks == ["default/web <- Deployment default/web: spec, status"]
+
+
+@virtual
 async def test_who_takes_long_to_look_gathers_for_longer() -> None:
     app, server, looks = App("app"), ApiServer(Deployment, Pod), list[float]()
     loop = asyncio.get_running_loop()

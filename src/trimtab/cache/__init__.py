@@ -5,7 +5,8 @@ change is a controller's.
 
 The way of a byte, one file a station: `feed` (it comes in, as `reflector` decides) → `pages` (a list is cut into its
 items) → `intake` (split, stripped) → `packing` (compressed; what changed last waits for that in `latest`) → `store` →
-`indexes` → `handlers` (told), `lister` (read; `hot` keeps what is read often, `overlay` shows what was just written).
+`indexes` → `handlers` (told), `lister` (read; `hot` keeps what is read often, `digests` what is wanted of thousands,
+`overlay` shows what was just written).
 """
 
 from trimtab.cache.entry import Cached, Undecodable

@@ -8,6 +8,7 @@ from typing import Any, Generic, cast
 
 import msgspec
 
+from trimtab.cache.digests import Digests
 from trimtab.cache.entry import Cached
 from trimtab.cache.feed import Feed, Pulse, Scope
 from trimtab.cache.handlers import Handler
@@ -45,6 +46,7 @@ class Watched(Generic[K]):
         self.store: Store[K] = Store()
         self.overlay: Overlay[K] = Overlay(self.store, clock)
         self.hot = hot
+        self.digests: Digests[K] = Digests(self.store)
         self.synced = asyncio.Event()
         self._handlers: list[Handler[K]] = []
         partial = issubclass(scope.kind, MetadataOnly)
@@ -102,6 +104,7 @@ class Watched(Generic[K]):
         for change in changes:
             if change.old is not None:
                 self.hot.forget(change.old)
+                self.digests.forget(change.old)
         self.overlay.caught_up(changes, self.feed.resource_version)
         for handler in self._handlers:
             handler.tell(changes, initial=first)

@@ -79,9 +79,9 @@ class App(DeclaresOptions):
         changes concern objects that a mapping names. `finalizer` is what has to be done before an object may go, `gone`
         is called with the key of one that went. `workers` of them are at work at once, each for at most `timeout`
         seconds; every `resync` seconds all are looked at again; `limiter` makes what says how long a failure waits.
-        `gather` is for objects that own many: what changes of other kinds waits for so many seconds, so that what
-        changes together is one look. `known_as` is the name of its fields and its events, where several controllers are
-        one to everybody else.
+        `gather` is for objects that own many: what changes of other kinds, or of the object's status, waits for so many
+        seconds, so that what changes together is one look. `known_as` is the name of its fields and its events, where
+        several controllers are one to everybody else.
         """
 
         def declare(function: Callable[[K, Context], R_co]) -> Callable[[K, Context], R_co]:

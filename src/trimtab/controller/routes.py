@@ -60,6 +60,7 @@ class Route:
             self._queue.add_after(key, self._gather(key) if self._gather else 0.0, cause, priority=priority)
 
 
+_STATUS: tuple[What, ...] = ("status",)
 _INITIAL: tuple[What, ...] = ("initial",)
 _CREATED: tuple[What, ...] = ("created",)
 _DELETED: tuple[What, ...] = ("deleted",)
@@ -70,10 +71,20 @@ class Primary(Route):
 
     That an object's deletion begins is always wanted: whoever filters that out leaves finalizers where they are. With a
     finalizer declared, so is everything about an object that is being deleted.
+
+    A change of the status alone is gathered like those of what the object owns: it was written because those changed,
+    mostly by ourselves.
     """
 
-    def __init__(self, controller: Controller, queue: WorkQueue, forget: Callable[[Entry], None]) -> None:
+    def __init__(
+        self,
+        controller: Controller,
+        queue: WorkQueue,
+        forget: Callable[[Entry], None],
+        gather: Gather | None = None,
+    ) -> None:
         super().__init__(controller.kind, queue, forget)
+        self._status_waits = gather
         self._where: Predicate | None = controller.where
         self._holds = controller.finalizer is not None
 
@@ -88,7 +99,8 @@ class Primary(Route):
         if self._passes(old, new) or (new.deleting and (self._holds or not old.deleting)):
             what = what_changed(old, new)
             cause = Cause(self._kind, new.key, new.resource_version, what)
-            self._queue.add(new.key, cause, priority=LOW_PRIORITY if old is new else 0)
+            wait = self._status_waits(new.key) if self._status_waits and what == _STATUS else 0.0
+            self._queue.add_after(new.key, wait, cause, priority=LOW_PRIORITY if old is new else 0)
 
     def deleted(self, last: Entry) -> None:
         """Look at what is left."""

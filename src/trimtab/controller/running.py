@@ -168,7 +168,7 @@ class Controllers:
             writer.applied.forget(entry.kind, entry.namespace, entry.name)
 
         primary = self._of_kind[controller.kind]
-        route = Primary(controller, queue, forget)
+        route = Primary(controller, queue, forget, gather)
         registration = route.follow(primary, name=controller.name, resync=controller.resync)
         self._registrations.append((controller, primary, registration))
         keys_of = {kind: owner_keys(controller.kind.resource) for kind in controller.owns}

@@ -26,7 +26,7 @@ from trimtab.controllers.replicaset.choosing import choose
 from trimtab.controllers.replicaset.claiming import claim
 from trimtab.controllers.replicaset.making import NewPod, Templated, dice, pod_of, renamed, without_suffix
 from trimtab.controllers.replicaset.memory import Memory, place
-from trimtab.controllers.replicaset.pods import PodView, first_available, is_active
+from trimtab.controllers.replicaset.pods import PodView, Standing, first_available, is_active, standing
 from trimtab.controllers.replicaset.slow_start import at_once, slow_start
 from trimtab.controllers.replicaset.status import status_of
 from trimtab.kube.apps.v1 import ReplicaSet
@@ -76,15 +76,15 @@ async def replicate(ctx: Context, owner: Object, rs: ReplicaSet) -> Requeue | No
     error: Exception | None = None
     too_many = 0
     if rs.metadata.deletion_timestamp is None:
-        active = [pod for pod in owned(ctx, owner) if is_active(pod)]
-        too_many = len(active) - wanted(rs)
+        too_many = sum(pod.active for pod in standings(ctx, owner)) - wanted(rs)
         if too_many > 0:
+            active = [pod for pod in owned(ctx, owner) if is_active(pod)]
             error = await delete(ctx, owner, active, too_many)
         elif too_many < 0:
             if not await is_counted(ctx, owner, selector):
                 return requeue(after=SOON)
             error = await create(ctx, owner, -too_many)
-    now, pods = ctx.now(), owned(ctx, owner)
+    now, pods = ctx.now(), standings(ctx, owner)
     failed = (
         None
         if error is None
@@ -106,6 +106,11 @@ def wanted(rs: ReplicaSet) -> int:
 def owned(ctx: Context, owner: Object) -> list[PodView]:
     """The Pods that it controls."""
     return ctx.list(Pod, namespace=ctx.namespace, owner=owner, view=PodView)
+
+
+def standings(ctx: Context, owner: Object) -> list[Standing]:
+    """How the Pods stand that it controls."""
+    return ctx.digests(Pod, standing, namespace=ctx.namespace, owner=owner)
 
 
 async def create(ctx: Context, owner: Object, count: int) -> Exception | None:

@@ -24,12 +24,21 @@ O = TypeVar("O", bound=Object)  # noqa: E741  # an Object
 
 def to_adopt(selected: Iterable[Cached[O]]) -> list[Cached[O]]:
     """Of what the selector wants, what nobody controls and is not about to go."""
-    return [entry for entry in selected if entry.controller is None and not entry.deleting]
+    return [entry for entry in selected if entry.owner is None and not entry.deleting]
 
 
 def to_release(owned: Iterable[Cached[O]], selector: Selector) -> list[Cached[O]]:
     """Of what the owner controls, what the selector does not want."""
-    return [entry for entry in owned if not selector.matches(entry.labels)]
+    unwanted: dict[int, bool] = {}  # many share their labels
+    released: list[Cached[O]] = []
+    for entry in owned:
+        labels = entry.labels
+        verdict = unwanted.get(id(labels))
+        if verdict is None:
+            verdict = unwanted[id(labels)] = not selector.matches(labels)
+        if verdict:
+            released.append(entry)
+    return released
 
 
 async def claim(

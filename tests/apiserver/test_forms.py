@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trimtab.apiserver.facts import Facts, Schema, kubernetes
-from trimtab.apiserver.facts.fields import fields_of
+from trimtab.apiserver.facts.fields import GoField, fields_of
 from trimtab.apiserver.messages import PROTOBUF, Request, Response, Streaming
 from trimtab.apiserver.negotiation import form_of
 from trimtab.apiserver.protobuf.decoding import has_any_key, read_protobuf
@@ -35,6 +35,7 @@ KINDS = sorted(
     if (schema := FACTS.schema(group.name, version, facts.kind)) is not None and fields_of(schema.name)
 )
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+A_SCHEMA = st.sampled_from([{"type": "string"}, {"properties": {"a": {"default": 1, "additionalProperties": False}}}])
 SPECIAL: dict[str, st.SearchStrategy[Any]] = {
     "Time": st.datetimes().map(lambda each: each.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")),
     "MicroTime": st.datetimes().map(lambda each: each.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")),
@@ -42,6 +43,10 @@ SPECIAL: dict[str, st.SearchStrategy[Any]] = {
     "IntOrString": st.integers(-(2**31), 2**31 - 1) | TEXTS,
     "FieldsV1": st.just({"f:a": {".": {}}}),
     "RawExtension": st.just({"kind": "X", "a": [1, None]}),
+    "JSON": st.sampled_from([{"a": [1, None]}, "x", 0, False]),
+    "JSONSchemaPropsOrBool": A_SCHEMA | st.booleans(),
+    "JSONSchemaPropsOrArray": A_SCHEMA | st.lists(A_SCHEMA, min_size=1),
+    "JSONSchemaPropsOrStringArray": A_SCHEMA | st.lists(TEXTS, min_size=1),
 }
 
 
@@ -72,15 +77,21 @@ def values(schema: Schema, depth: int = 0) -> st.SearchStrategy[Any]:
 def structs(schema: Schema, depth: int) -> st.SearchStrategy[Any]:
     if depth > 6:
         return st.just({})
-    known: dict[str, Schema] = {}
+    known: dict[str, st.SearchStrategy[Any]] = {}
     for field in fields_of(schema.name):
         inner = fields_of(f"{schema.name.rpartition('.')[0]}.{field.name}") if field.inline else (field,)
-        known |= {each.name: schema.fields[each.name] for each in inner if each.number and each.name in schema.fields}
-    fields = {name: st.deferred(lambda each=each: values(each, depth + 1)) for name, each in known.items()}
+        for each in inner:
+            if each.number and each.name in schema.fields:
+                known[each.name] = field_values(schema.fields[each.name], each, depth + 1)
     few = 2 if depth else 4
-    return st.lists(st.sampled_from(sorted(fields)), max_size=few, unique=True).flatmap(
-        lambda names: st.fixed_dictionaries({name: fields[name] for name in names})
-    ) if fields else st.just({})  # fmt: skip
+    return st.lists(st.sampled_from(sorted(known)), max_size=few, unique=True).flatmap(
+        lambda names: st.fixed_dictionaries({name: known[name] for name in names})
+    ) if known else st.just({})  # fmt: skip
+
+
+def field_values(schema: Schema, field: GoField, depth: int) -> st.SearchStrategy[Any]:
+    any_ = st.deferred(lambda: values(schema, depth))
+    return any_.filter(lambda value: value or isinstance(value, dict)) if field.drops_zero else any_
 
 
 @settings(max_examples=300)
@@ -91,6 +102,18 @@ def test_what_is_told_in_protobuf_is_what_was_told_in_json(data: st.DataObject) 
     assert schema is not None
     obj = data.draw(structs(schema, 0))
     whole = {"apiVersion": f"{group}/{version}" if group else version, "kind": kind, **obj}
+    assert read_protobuf(to_protobuf(msgspec.json.encode(whole)), FACTS) == whole
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_a_definition_is_told_in_protobuf_with_all_that_schemas_may_be(data: st.DataObject) -> None:
+    schema = FACTS.schema("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+    assert schema is not None
+    inner = schema.fields["spec"].fields["versions"].items.fields["schema"].fields["openAPIV3Schema"]
+    told = data.draw(structs(inner, 3))
+    spec = {"group": "g", "versions": [{"name": "v1", "served": True, "schema": {"openAPIV3Schema": told}}]}
+    whole = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
     assert read_protobuf(to_protobuf(msgspec.json.encode(whole)), FACTS) == whole
 
 
@@ -136,6 +159,8 @@ async def test_discovery_is_told_in_protobuf_and_by_its_tag() -> None:
     for path in ("/api", "/apis", "/apis/apps", "/apis/apps/v1"):
         answer = await ask(server, path, PROTOBUF)
         assert (answer.status, answer.content_type, answer.body[:4]) == (200, PROTOBUF, b"k8s\0")
+    reviews = await ask(server, "/apis/authentication.k8s.io/v1", PROTOBUF)
+    assert b"\x22\x08\x0a\x06create" in reviews.body  # what Go calls Verbs is a message of its own
     at_once = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
     answer = await ask(server, "/apis", at_once)
     assert isinstance(answer, Response)
@@ -163,6 +188,24 @@ def test_the_form_is_the_most_welcome_that_there_is(accept: str, custom: bool, w
     except Refused as error:
         found = error.message
     assert found.startswith(wanted)
+
+
+async def test_what_is_not_kept_is_no_table() -> None:
+    table = "application/json;as=Table;g=meta.k8s.io;v=v1"
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    review = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
+    assert (await ask(Server(), path, table, method="POST", body=review)).status == 406
+    assert (await ask(Server(), path, f"{table},application/json", method="POST", body=review)).status == 201
+
+
+async def test_fields_that_are_unknown_or_stand_twice_are_told_of_as_they_come() -> None:
+    body = b'{"metadata": {"name": "a"}, "x": 1, "data": {"k": "v"}, "data": {}, "y": 1}'
+    path = "/api/v1/namespaces/default/configmaps"
+    request = Request("POST", path, "fieldValidation=Strict", {"content-type": "application/json"}, body, ADMIN)
+    answer = await Server().handle(request)
+    assert isinstance(answer, Response)
+    told = 'strict decoding error: unknown field \\"x\\", duplicate field \\"data\\", unknown field \\"y\\"'
+    assert told.encode() in answer.body
 
 
 @pytest.mark.parametrize(

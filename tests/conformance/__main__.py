@@ -23,6 +23,7 @@ def main() -> int:
     parser.add_argument("--real", action="store_true", help="on a real control plane with kwok's nodes")
     parser.add_argument("--kubeconfig", type=Path, help="on the cluster that this leads to")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep logs and report here")
+    parser.add_argument("flags", nargs="*", help="more flags for the program of tests, after --")
     given = parser.parse_args()
     suite = SUITES[given.suite]
     if given.focus:
@@ -34,10 +35,10 @@ def main() -> int:
         folder = Path(given.keep or name).absolute()
         folder.mkdir(parents=True, exist_ok=True)
         if given.kubeconfig:
-            outcomes = run(program, given.kubeconfig.absolute(), suite, folder)
+            outcomes = run(program, given.kubeconfig.absolute(), suite, folder, *given.flags)
         else:
             with (clusters.real if given.real else clusters.local)(folder) as kubeconfig:
-                outcomes = run(program, kubeconfig, suite, folder)
+                outcomes = run(program, kubeconfig, suite, folder, *given.flags)
     bad = tell(outcomes, suite)
     print(f"{time.monotonic() - started:.0f} s")
     return 1 if bad or not outcomes else 0

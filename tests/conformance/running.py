@@ -21,7 +21,7 @@ class Outcome:
     message: str
 
 
-def run(program: Path, kubeconfig: Path, suite: Suite, folder: Path) -> list[Outcome]:
+def run(program: Path, kubeconfig: Path, suite: Suite, folder: Path, *flags: str) -> list[Outcome]:
     """Play the tests, one after the other; what they say is in `tests.log`."""
     report, log = folder / "report.json", folder / "tests.log"
     command = [
@@ -34,6 +34,7 @@ def run(program: Path, kubeconfig: Path, suite: Suite, folder: Path) -> list[Out
         "--ginkgo.no-color",
         "--ginkgo.v",
         "--ginkgo.timeout=1h",
+        *flags,
     ]
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "KUBECONFIG": str(kubeconfig)}
     with log.open("wb") as output:

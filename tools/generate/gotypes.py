@@ -9,9 +9,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-MODULES = ("k8s.io/api", "k8s.io/apimachinery", "k8s.io/kube-aggregator")
+MODULES = ("k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "k8s.io/kube-aggregator")
 PACKAGES = {
     "k8s.io/api": ("*/v*",),
+    "k8s.io/apiextensions-apiserver": ("pkg/apis/apiextensions/v1",),
     "k8s.io/apimachinery": ("pkg/apis/meta/v1", "pkg/runtime"),
     "k8s.io/kube-aggregator": ("pkg/apis/apiregistration/v1",),
 }

@@ -32,7 +32,7 @@ def object_of(call: Call, request: Request, facts: Facts) -> Json:
     faults: list[str] = []
     if call.options.validation != "Ignore" and media == JSON:
         faults = reading.duplicates(request.body, obj)
-    return conformed(call, obj, faults)
+    return conformed(call, obj, faults, request.body)
 
 
 def _from_protobuf(body: bytes, kind: Kind, facts: Facts) -> Json:
@@ -45,14 +45,18 @@ def _from_protobuf(body: bytes, kind: Kind, facts: Facts) -> Json:
         raise statuses.bad_request(said) from error
 
 
-def conformed(call: Call, obj: Json, faults: list[str]) -> Json:
-    """The object as its kind holds it; what it has no place for is told of, or refused."""
+def conformed(call: Call, obj: Json, faults: list[str], body: bytes = b"") -> Json:
+    """The object as its kind holds it; what it has no place for is told of, or refused.
+
+    `faults` are what was found in the body before.
+    """
     kind = call.target.kind
     try:
         made, unknown = hold(kind, obj)
     except Mistyped as error:
         raise not_handled(kind, str(error)) from error
-    note_faults(call, faults + unknown)
+    mixed = faults and unknown and kind.custom is None
+    note_faults(call, reading.in_order(body, faults + unknown) if mixed else faults + unknown)
     check_namespace(call, cast("Json", made.setdefault("metadata", {})))
     return made
 

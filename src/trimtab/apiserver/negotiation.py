@@ -56,12 +56,19 @@ class _Clause:
 
 @lru_cache(maxsize=256)
 def form_of(
-    accept: str, *, watching: bool = False, collection: bool = False, custom: bool = False, protobuf: bool = True
+    accept: str,
+    *,
+    watching: bool = False,
+    collection: bool = False,
+    custom: bool = False,
+    protobuf: bool = True,
+    tables: bool = True,
 ) -> Form:
     """The form for objects and lists that comes first among what is accepted. Refused where there is none."""
     if not custom:
         routed_form(accept, (*TYPES, *_STREAMS) if collection or watching else TYPES)
-    found = _first(accept, _object_as if protobuf else _unnumbered_as)
+    allows = _object_as if protobuf else _unnumbered_as
+    found = _first(accept, allows if tables else lambda media, shape: _is_no_table(shape) and allows(media, shape))
     if found is None:
         raise statuses.not_acceptable(TYPES)
     media, shape = found
@@ -125,6 +132,10 @@ def _object_as(media: str, shape: Shape | None) -> bool:
     if group != "meta.k8s.io" or version not in _META or kind not in _OF_OBJECTS:
         return False
     return kind != "Table" or media != PROTOBUF
+
+
+def _is_no_table(shape: Shape | None) -> bool:
+    return shape is None or shape[2] != "Table"
 
 
 def _unnumbered_as(media: str, shape: Shape | None) -> bool:

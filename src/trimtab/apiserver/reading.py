@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeAlias, cast
 
 import msgspec
@@ -205,17 +205,19 @@ def duplicates(body: bytes, value: Any) -> list[str]:
     """
     if body.count(b'"') == msgspec.json.encode(value).count(b'"'):
         return []
-    found: list[str] = []
+    return [_duplicate(where) for where, again in _paths(body) if again]
 
-    def note(pairs: list[tuple[str, Any]]) -> _Pairs:
-        return _Pairs(pairs)
 
-    try:
-        whole = json.loads(body.decode("utf-8", "replace"), object_pairs_hook=note)
-    except (ValueError, RecursionError):
-        return []
-    _note_duplicates(whole, "", found)
-    return found
+def in_order(body: bytes, faults: list[str]) -> list[str]:
+    """Fields that stand twice and fields that are unknown, as they come in JSON: so Go tells of its own types."""
+    places: dict[str, int] = {}
+    for place, (where, again) in enumerate(_paths(body)):
+        places.setdefault(_duplicate(where) if again else f"unknown field {quoted(where)}", place)
+    return sorted(faults, key=lambda fault: places.get(fault, len(places)))
+
+
+def _duplicate(where: str) -> str:
+    return f"duplicate field {quoted(where)}"
 
 
 class _Pairs:
@@ -223,18 +225,26 @@ class _Pairs:
         self.pairs = pairs
 
 
-def _note_duplicates(value: Any, path: str, found: list[str]) -> None:
+def _paths(body: bytes) -> Iterator[tuple[str, bool]]:
+    """The fields in JSON as they come, and of each whether it was there already."""
+    try:
+        whole = json.loads(body.decode("utf-8", "replace"), object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        return
+    yield from _paths_in(whole, "")
+
+
+def _paths_in(value: Any, path: str) -> Iterator[tuple[str, bool]]:
     if isinstance(value, _Pairs):
         seen: set[str] = set()
         for key, item in value.pairs:
             where = f"{path}.{key}" if path else key
-            if key in seen:
-                found.append(f"duplicate field {quoted(where)}")
+            yield where, key in seen
             seen.add(key)
-            _note_duplicates(item, where, found)
+            yield from _paths_in(item, where)
     elif isinstance(value, list):
         for index, item in enumerate(cast("list[Any]", value)):
-            _note_duplicates(item, f"{path}[{index}]", found)
+            yield from _paths_in(item, f"{path}[{index}]")
 
 
 def repeated_keys(body: bytes) -> list[str]:

@@ -143,6 +143,7 @@ class Server:
             collection=not target.name,
             custom=target.kind.custom is not None,
             protobuf=known(target.kind.schema),
+            tables="get" in target.kind.verbs,
         )
         if not target.kind.warning:
             return await self._verbs.do(request, query, target, user, form)

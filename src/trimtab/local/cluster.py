@@ -23,6 +23,7 @@ from trimtab.kube.dynamic import Dynamic
 from trimtab.kube.objects import Object
 from trimtab.kube.wire import K
 from trimtab.local.loops import load_loops
+from trimtab.local.loops.kubernetes_service import ApiPort
 from trimtab.local.loops.volumes.binding import NAME as VOLUMES
 from trimtab.local.loops.volumes.binding import make_default_class
 from trimtab.local.nodes.kubelet import add_nodes
@@ -87,6 +88,8 @@ class Cluster:
     async def __aenter__(self) -> Self:
         if self._running is not None:
             raise TrimtabError("this cluster ran already: make another one")
+        if (port := self.server.address.rpartition(":")[2]).isdecimal():  # it is served already
+            self._options.put(ApiPort, ApiPort(port=int(port)))
         await add_nodes(self.client, self._nodes)
         if any(app.name == VOLUMES for app in self._apps):
             await make_default_class(self.client)

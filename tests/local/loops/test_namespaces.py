@@ -6,7 +6,7 @@ import pytest
 
 from trimtab.client import MergePatch
 from trimtab.kube.conditions import find_condition
-from trimtab.kube.core.v1 import ConfigMap, Namespace, Secret, ServiceAccount
+from trimtab.kube.core.v1 import ConfigMap, Namespace, Secret, Service, ServiceAccount
 from trimtab.kube.dynamic import dynamic
 from trimtab.kube.kinds import Resource
 from trimtab.kube.meta.v1 import ObjectMeta
@@ -92,3 +92,11 @@ async def test_who_waits_in_vain_is_told_for_what(cluster: Cluster) -> None:
     async with cluster:
         with pytest.raises(Waited, match=r"in vain for ConfigMap x: it is not there"):
             await cluster.until(ConfigMap, "x", timeout=0.05)
+
+
+async def test_the_api_server_is_a_service_that_comes_back() -> None:
+    async with Cluster() as cluster:
+        first = await cluster.until(Service, "kubernetes")
+        assert first.spec.cluster_ip == "10.0.0.1"
+        await cluster.client.delete(first)
+        await cluster.until(Service, "kubernetes", lambda found: found.metadata.uid != first.metadata.uid)

@@ -21,7 +21,8 @@ _METADATA: Final = (
     "Standard object's metadata. More info: "
     "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
 )
-_NOT_IN_V2: Final = ("oneOf", "anyOf", "not", "nullable")
+_PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
+_NOT_IN_V2: Final = ("allOf", "oneOf", "anyOf", "not", "nullable")
 
 
 def definition_name(group: str, version: str, kind: str) -> str:
@@ -31,18 +32,18 @@ def definition_name(group: str, version: str, kind: str) -> str:
 
 def published(schema: Json | None, group: str, version: str, kind: str, *, v2: bool = False) -> Json:
     """The schema of a kind as it stands in an OpenAPI document."""
+    gvk = {"group": group, "kind": kind, "version": version}
     prefix = "#/definitions/" if v2 else "#/components/schemas/"
-    root: Json = dict(schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
-    root = _lowered(root) if v2 else _with_embedded(root, f"{prefix}{META}.ObjectMeta")
-    if root.get("x-kubernetes-preserve-unknown-fields") and v2:
-        root.pop("properties", None)
+    root: Json = dict(schema or {"type": "object", _PRESERVE: True})
+    if v2 and root.get(_PRESERVE):  # with properties kubectl would complain about all others
+        return {"type": "object", "x-kubernetes-group-version-kind": [gvk]}
+    root = _with_embedded(_lowered(root) if v2 else root, f"{prefix}{META}.ObjectMeta", v2=v2)
     properties: Json = {
         **cast("Json", root.get("properties") or {}),
         "apiVersion": {"description": _API_VERSION, "type": "string"},
         "kind": {"description": _KIND, "type": "string"},
         "metadata": _metadata(f"{prefix}{META}.ObjectMeta", v2=v2),
     }
-    gvk = {"group": group, "kind": kind, "version": version}
     return {**root, "type": "object", "properties": properties, "x-kubernetes-group-version-kind": [gvk]}
 
 
@@ -75,42 +76,53 @@ def _metadata(reference: str, *, v2: bool) -> Json:
     return {"description": _METADATA, "allOf": [{"$ref": reference}], "default": {}}
 
 
-def _with_embedded(schema: Json, reference: str) -> Json:
+def _with_embedded(schema: Json, reference: str, *, v2: bool) -> Json:
     """The schema with what each resource within has."""
     made = dict(schema)
     if isinstance(made.get("properties"), dict):
-        made["properties"] = {name: _with_embedded(field, reference) for name, field in made["properties"].items()}
+        made["properties"] = {name: _with_embedded(each, reference, v2=v2) for name, each in made["properties"].items()}
     for key in ("items", "additionalProperties"):
         if isinstance(made.get(key), dict):
-            made[key] = _with_embedded(made[key], reference)
-    if not made.get("x-kubernetes-embedded-resource"):
+            made[key] = _with_embedded(made[key], reference, v2=v2)
+    if not made.get("x-kubernetes-embedded-resource") or (v2 and made.get(_PRESERVE)):
         return made
     made["properties"] = {
         **(made.get("properties") or {}),
         "apiVersion": {"description": _API_VERSION, "type": "string"},
         "kind": {"description": _KIND, "type": "string"},
-        "metadata": _metadata(reference, v2=False),
+        "metadata": _metadata(reference, v2=v2),
     }
     required: list[str] = list(made.get("required") or ())
     return {**made, "required": required + [name for name in ("kind", "apiVersion") if name not in required]}
 
 
 def _lowered(schema: Json) -> Json:
-    """What is left of a schema in OpenAPI 2, for kubectl: what it cannot say is left out."""
+    """What is left of a schema in OpenAPI 2, for kubectl: what it cannot say, and what kubectl cannot read, goes."""
     lowered = {key: value for key, value in schema.items() if key not in _NOT_IN_V2}
-    if schema.get("x-kubernetes-int-or-string") or schema.get("nullable"):
+    if schema.get("nullable") or schema.get(_PRESERVE):
+        for key in ("items", "properties"):
+            lowered.pop(key, None)
+    untyped = (
+        schema.get("x-kubernetes-int-or-string")
+        or schema.get("nullable")
+        or (schema.get("type") == "array" and "items" not in lowered)
+        or (schema.get("type") == "object" and schema.get(_PRESERVE))
+    )
+    if untyped:
         lowered.pop("type", None)
-        if schema.get("nullable"):
-            for key in ("items", "properties"):
-                lowered.pop(key, None)
-    if schema.get("x-kubernetes-preserve-unknown-fields"):
-        lowered.pop("items", None)
-        lowered.pop("properties", None)
-    if isinstance(lowered.get("properties"), dict):
-        lowered["properties"] = {name: _lowered(field) for name, field in lowered["properties"].items()}
+    fields: Any = lowered.get("properties")
+    if isinstance(fields, dict):
+        below = cast("dict[str, Json]", fields)
+        _require_less(lowered, [name for name, field in below.items() if field.get("nullable")])
+        lowered["properties"] = {name: _lowered(field) for name, field in below.items()}
     for key in ("items", "additionalProperties"):
         if isinstance(lowered.get(key), dict):
             lowered[key] = _lowered(lowered[key])
-    if "allOf" in lowered:
-        lowered["allOf"] = [_lowered(each) for each in lowered["allOf"]]
     return lowered
+
+
+def _require_less(lowered: Json, names: list[str]) -> None:
+    """What may be null may be missing."""
+    required = [name for name in cast("list[str]", lowered.pop("required", None) or []) if name not in names]
+    if required:
+        lowered["required"] = required

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from trimtab.apiserver.facts import Facts, Schema
+from trimtab.apiserver.facts import Facts, Schema, kubernetes
 from trimtab.apiserver.facts.fields import fields_of
 from trimtab.apiserver.reading import Unreadable
 from trimtab.kube.timestamps import format_micro_time, format_time
@@ -21,6 +21,7 @@ _MAGIC: Final = b"k8s\0"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _DEEPEST: Final = 200
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
+_DEFINITIONS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
 
 
 def read_protobuf(body: bytes, facts: Facts) -> Json:
@@ -71,7 +72,9 @@ def _struct(schema: Schema, definition: str, data: bytes, depth: int) -> Json:
             key, item = _entry(below.values, value, depth + 1)
             made.setdefault(field.name, {})[key] = item
         else:
-            made[field.name] = _value(below, wire, value, depth + 1)
+            read = _value(below, wire, value, depth + 1)
+            if read or isinstance(read, dict) or not field.drops_zero:  # Go tells of zeros that nobody has set
+                made[field.name] = read
     return made
 
 
@@ -79,6 +82,9 @@ def _value(schema: Schema, wire: int, value: Any, depth: int) -> Any:
     special = _SPECIAL.get(schema.name)
     if special is not None:
         return special(value)
+    choice = _CHOICES.get(schema.name)
+    if choice is not None:
+        return choice(value, depth)
     match schema.type:
         case "boolean":
             return bool(value)
@@ -136,6 +142,27 @@ def _raw(data: bytes) -> Any:
     return msgspec.json.decode(raw) if raw else None
 
 
+def _schema_or_bool(data: bytes, depth: int) -> Any:
+    parts = {number: value for number, _, value in _fields(data)}
+    return _json_schema(parts[2], depth) if 2 in parts else bool(parts.get(1))
+
+
+def _schema_or_schemas(data: bytes, depth: int) -> Any:
+    parts = [(number, _json_schema(value, depth)) for number, _, value in _fields(data)]
+    return next((one for number, one in parts if number == 1), [one for _, one in parts])
+
+
+def _schema_or_names(data: bytes, depth: int) -> Any:
+    parts = list(_fields(data))
+    one = next((value for number, _, value in parts if number == 1), None)
+    return [_text(value) for _, _, value in parts] if one is None else _json_schema(one, depth)
+
+
+def _json_schema(data: Any, depth: int) -> Json:
+    schema = kubernetes().named(f"{_DEFINITIONS}.JSONSchemaProps")
+    return _struct(schema, schema.name, data, depth + 1)
+
+
 _SPECIAL: Final = {
     f"{_META}.Time": _time,
     f"{_META}.MicroTime": _micro_time,
@@ -143,7 +170,14 @@ _SPECIAL: Final = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": _quantity,
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": _int_or_string,
     "io.k8s.apimachinery.pkg.runtime.RawExtension": _raw,
+    f"{_DEFINITIONS}.JSON": _raw,
 }
+_CHOICES: Final = {
+    f"{_DEFINITIONS}.JSONSchemaPropsOrBool": _schema_or_bool,
+    f"{_DEFINITIONS}.JSONSchemaPropsOrArray": _schema_or_schemas,
+    f"{_DEFINITIONS}.JSONSchemaPropsOrStringArray": _schema_or_names,
+}
+"""What in JSON is one of two things, and in protobuf a message with a field for each."""
 
 
 def _fields(data: Any) -> Iterator[tuple[int, int, Any]]:

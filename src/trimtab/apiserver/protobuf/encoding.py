@@ -26,7 +26,10 @@ Put: TypeAlias = Callable[[Any, list[bytes]], None]
 
 _MAGIC: Final = b"k8s\0"
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
+_DEFINITIONS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
 _OF_META: Final = frozenset({"Status", "APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOptions"})
+_MESSAGES: Final = frozenset({(f"{_META}.APIResource", "verbs")})
+"""Lists that have a type of their own in Go, and so are messages of their own."""
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
@@ -98,7 +101,8 @@ def _fill(definition: str, schema: Schema, puts: dict[str, Put], places: list[tu
             names = frozenset(each.name for each in fields_of(inner))
             places.append((names, _message(field.number, _within(schema, inner))))
         elif (below := schema.fields.get(field.name)) is not None:
-            puts[field.name] = _field(field.number, below)
+            listed = (definition, field.name) in _MESSAGES
+            puts[field.name] = _message(field.number, _listed(below.items)) if listed else _field(field.number, below)
 
 
 def _within(schema: Schema, definition: str) -> Encode:
@@ -202,6 +206,26 @@ def _raw(value: Any) -> bytes:
     return _sized(b"\x0a", msgspec.json.encode(value))
 
 
+def _schema_or_bool(value: Any) -> bytes:
+    return b"\x08\x01" + _json_schema(b"\x12", value) if isinstance(value, dict) else b"\x08" + _varint(bool(value))
+
+
+def _schema_or_schemas(value: Any) -> bytes:
+    if isinstance(value, dict):
+        return _json_schema(b"\x0a", value)
+    return b"".join(_json_schema(b"\x12", each) for each in value)
+
+
+def _schema_or_names(value: Any) -> bytes:
+    if isinstance(value, dict):
+        return _json_schema(b"\x0a", value)
+    return b"".join(_sized(b"\x12", each.encode()) for each in value)
+
+
+def _json_schema(tag: bytes, value: Any) -> bytes:
+    return _sized(tag, _struct(f"{_DEFINITIONS}.JSONSchemaProps")(value))
+
+
 _SPECIAL: Final[dict[str, Encode]] = {
     f"{_META}.Time": _time,
     f"{_META}.MicroTime": _time,
@@ -209,6 +233,10 @@ _SPECIAL: Final[dict[str, Encode]] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": _quantity,
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": _int_or_string,
     "io.k8s.apimachinery.pkg.runtime.RawExtension": _raw,
+    f"{_DEFINITIONS}.JSON": _raw,
+    f"{_DEFINITIONS}.JSONSchemaPropsOrBool": _schema_or_bool,
+    f"{_DEFINITIONS}.JSONSchemaPropsOrArray": _schema_or_schemas,
+    f"{_DEFINITIONS}.JSONSchemaPropsOrStringArray": _schema_or_names,
 }
 
 

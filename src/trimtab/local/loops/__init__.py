@@ -24,6 +24,7 @@ LOOPS: Final = {
     "endpointslice-controller": "trimtab.local.loops.endpoints.slices",
     "garbage-collector-controller": "trimtab.local.loops.garbage",
     "job-controller": "trimtab.local.loops.job",
+    "kubernetes-service-controller": "trimtab.local.loops.kubernetes_service",
     "namespace-controller": "trimtab.local.loops.namespaces",
     "node-lifecycle-controller": "trimtab.local.loops.node_lifecycle",
     "persistentvolume-binder-controller": "trimtab.local.loops.volumes.binding",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from trimtab.apiserver.http import Limits, Listener
+from trimtab.apiserver.keys import Keys
 from trimtab.apiserver.server import ADMIN, Server
 
 TOKEN = "Authorization: Bearer t\r\n"
@@ -125,6 +127,41 @@ async def test_bodies_and_headers_have_a_limit(place: Place) -> None:
     headers = await place.connect()
     headers.send(f"GET / HTTP/1.1\r\nX: {'y' * 70_000}")
     assert (await headers.status())[0] == 431
+
+
+@pytest.mark.parametrize("announced", [True, False])
+async def test_who_still_sends_what_is_too_large_hears_so_over_tls(announced: bool) -> None:
+    keys = Keys.make()
+    server = Server()
+    server.identities.add_token("t", ADMIN)
+    listener = Listener(server.handle, tls=keys.server_context())
+    await listener.start()
+    wire = Wire(*await asyncio.open_connection("127.0.0.1", listener.port, ssl=_trusting_nobody()))
+    size = 12 << 20
+    length = f"Content-Length: {size}" if announced else "Transfer-Encoding: chunked"
+    wire.send(f"POST {CMS} HTTP/1.1\r\n{TOKEN}{length}\r\n\r\n")
+    for _ in range(size >> 20):  # and nothing is read before all is said
+        wire.send(b"x" * (1 << 20) if announced else b"100000\r\n" + b"x" * (1 << 20) + b"\r\n")
+        await wire.writer.drain()
+    assert await wire.status() == (413, "RequestEntityTooLarge")
+    wire.writer.close()
+    await listener.stop()
+
+
+def _trusting_nobody() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+async def test_who_never_stops_to_send_is_left(place: Place) -> None:
+    wire = await place.connect()
+    wire.send(f"POST {CMS} HTTP/1.1\r\n{TOKEN}Content-Length: 99999999999\r\n\r\n")
+    assert await wire.status() == (413, "RequestEntityTooLarge")
+    with pytest.raises(ConnectionError):
+        for _ in range(200):
+            wire.send(b"x" * (1 << 20))
+            await wire.writer.drain()
 
 
 async def test_the_half_of_a_request_is_not_waited_for(place: Place) -> None:

@@ -30,7 +30,8 @@ _COMPRESSED_FROM: Final = 128 << 10
 _REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _ASKS: Final = re.compile(rb"[A-Z]+ /\S* HTTP/1\.[01]\r\n")  # whatever it is that it wants to do
-_LINGERS: Final = 2.0  # seconds
+_LINGERS: Final = 2.0  # seconds in which what still comes after a refusal is thrown away,
+_THROWN_AWAY: Final = 32 << 20  # bytes: and no more of it
 _HIGH_WATER: Final = 256 << 10
 
 
@@ -98,6 +99,7 @@ class Connection(asyncio.Protocol):
         self._source: Source | None = None
         self._drained: asyncio.Future[None] | None = None
         self._closing = False
+        self._thrown_away = 0
         self._until = self._loop.time() + self._limits.asking  # when it has to have gone on
         self._reset()
 
@@ -128,8 +130,11 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Something came."""
-        if self._closing:
-            return  # the other side has not heard of its refusal yet
+        if self._closing:  # the other side has not heard of its refusal yet
+            self._thrown_away += len(data)
+            if self._thrown_away > _THROWN_AWAY:
+                self.abort()
+            return
         try:
             self._parser.feed_data(data)
             if self._in_headers:
@@ -254,7 +259,10 @@ class Connection(asyncio.Protocol):
         transport = self._transport
         if transport is None:
             return
-        if not keeps or self._closing:
+        if self._closing:
+            self._linger(transport)
+            return
+        if not keeps:
             transport.close()
             return
         self._until = self._loop.time() + self._limits.idle
@@ -303,12 +311,16 @@ class Connection(asyncio.Protocol):
             return  # the answer before comes first, and then nothing
         answer = Response(refused.code, msgspec.json.encode(refused.body()))
         self._write(Request("GET", "/"), answer, keeps=False)
-        if self._transport.can_write_eof():
-            # To close with something unread would take the answer back; what still comes is thrown away for a while.
-            self._transport.write_eof()
-            self._until = self._loop.time() + _LINGERS
-        else:
-            self._transport.close()
+        self._linger(self._transport)
+
+    def _linger(self, transport: asyncio.Transport) -> None:
+        """To close with something unread would take the answer back, so what still comes is thrown away for a while.
+
+        With TLS there is no closing of one half: the other side hears in the answer that it is the last.
+        """
+        if transport.can_write_eof():
+            transport.write_eof()
+        self._until = self._loop.time() + _LINGERS
 
 
 class _TooLarge(Exception):

@@ -22,6 +22,7 @@ LARGEST: Final = 3 << 20
 """Bytes of a body."""
 
 _MOST_ALIASED: Final = 100_000  # values of YAML with aliases: each may stand for many lines
+_DEEPEST: Final = 500  # collections within collections of YAML: libyaml takes each on the stack, and dies of too many
 _SHOWN: Final = 30  # bytes of a body that an error quotes
 
 
@@ -71,7 +72,9 @@ def _parse_leniently(body: bytes, error: Exception) -> Any:
 
 def _parse_yaml(body: bytes) -> Any:
     try:
-        value: Any = next(iter(yaml.load_all(body.decode("utf-8", "replace"), _Loader)), None)
+        text = body.decode("utf-8", "replace")
+        _check_depth(text)
+        value: Any = next(iter(yaml.load_all(text, _Loader)), None)
         most = _MOST_ALIASED if b"&" in body else len(body) + 1
         # Through JSON: what YAML has and JSON has not (other keys than text) is read as Kubernetes reads it.
         return msgspec.json.decode(msgspec.json.encode(_Jsonable(most).of(value)))
@@ -81,6 +84,20 @@ def _parse_yaml(body: bytes) -> Any:
         raise Unreadable(f"yaml: {_yaml_fault(error)}") from error
     except (yaml.YAMLError, ValueError, TypeError) as error:
         raise Unreadable(f"yaml: {one_line(str(error))}") from error
+
+
+def _check_depth(text: str) -> None:
+    """Raises RecursionError where YAML is nested too deep to be loaded."""
+    if len(text) <= _DEEPEST:  # each level takes a character at least
+        return
+    depth = 0
+    for event in yaml.parse(text, yaml.CSafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEEPEST:
+                raise RecursionError
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
 
 
 def _yaml_fault(error: yaml.MarkedYAMLError) -> str:
@@ -250,7 +267,9 @@ def _paths_in(value: Any, path: str) -> Iterator[tuple[str, bool]]:
 def repeated_keys(body: bytes) -> list[str]:
     """The keys that stand twice in an object, as Go's reader of YAML tells of them."""
     try:
-        node = yaml.compose(body.decode("utf-8", "replace"), yaml.CSafeLoader)
+        text = body.decode("utf-8", "replace")
+        _check_depth(text)
+        node = yaml.compose(text, yaml.CSafeLoader)
     except (yaml.YAMLError, RecursionError, ValueError):
         return []
     found: list[str] = []

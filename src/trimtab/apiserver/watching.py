@@ -201,10 +201,15 @@ class Follower:
             if not records:
                 break
             self._place += len(records)
-            for record in records:
-                line = self._tell(record)
-                if line is not None:
-                    lines.append(line)
+            try:
+                for record in records:
+                    line = self._tell(record)
+                    if line is not None:
+                        lines.append(line)
+            except Refused as refused:  # they cannot be shown in the form that was asked for
+                self._fail(refused)
+                lines += self._pending
+                self._pending = []
             self._revision = max(self._revision, records[-1].revision)
         return b"".join(lines)
 

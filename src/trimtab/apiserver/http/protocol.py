@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import re
 import ssl
 import zlib
@@ -25,6 +26,7 @@ from trimtab.apiserver.messages import CREDENTIAL, Answer, Request, Response, So
 
 Handle: TypeAlias = Callable[[Request], Awaitable[Answer]]
 
+_log = logging.getLogger("trimtab.apiserver")
 _NO_CONTENT: Final = 204
 _COMPRESSED_FROM: Final = 128 << 10
 _REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
@@ -250,6 +252,10 @@ class Connection(asyncio.Protocol):
             if self._drained is not None:
                 await self._drained
         except Torn:
+            self.abort()
+            return
+        except Exception:  # a fault of ours, in the middle of an answer: nobody shall wait for the rest of it
+            _log.exception("%s %s failed", request.method, request.path)
             self.abort()
             return
         self._busy = False

@@ -21,7 +21,8 @@ async def bind(writer: Writer, call: Call, binding: Json, stamp: str) -> None:
     target = cast("Json", binding.get("target") or {})
     if found := _check(target):
         faults = list(map(str, found))
-        raise statuses.unknown(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
+        # Kubernetes answers 500 here, as if it were its own fault
+        raise statuses.bad_request(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
     await writer.ask(call, "CREATE", binding)
 
     def place(pod: Json) -> Json:

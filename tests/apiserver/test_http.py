@@ -159,9 +159,13 @@ async def test_who_never_stops_to_send_is_left(place: Place) -> None:
     wire.send(f"POST {CMS} HTTP/1.1\r\n{TOKEN}Content-Length: 99999999999\r\n\r\n")
     assert await wire.status() == (413, "RequestEntityTooLarge")
     with pytest.raises(ConnectionError):
-        for _ in range(200):
-            wire.send(b"x" * (1 << 20))
-            await wire.writer.drain()
+        await _send_on(wire, 200)
+
+
+async def _send_on(wire: Wire, times: int) -> None:
+    for _ in range(times):
+        wire.send(b"x" * (1 << 20))
+        await wire.writer.drain()
 
 
 async def test_the_half_of_a_request_is_not_waited_for(place: Place) -> None:

@@ -1,5 +1,6 @@
 """Requests of every bad sort, and what has to be true of each answer: `make fuzz`, and a little of it in the tests.
 
-words.py, hostile.py what they are made of; dice.py one of them, mutated.py one of the parity corpus, changed; wires.py bytes
-on sockets; running.py sends them, and judges what comes back.
+words.py, hostile.py what they are made of; schemas.py objects of any kind; mutated.py requests of the parity corpus,
+changed; dice.py one request after the other; running.py sends them into a server and judges what comes back; wires.py
+does so over sockets.
 """

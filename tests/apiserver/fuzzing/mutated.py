@@ -35,7 +35,7 @@ class Corpus:
 
 def _request(dice: random.Random, step: Step, namespace: str, user: User, *, changed: bool) -> Request:
     def fill(text: str) -> str:
-        text = _REFERENCE.sub(lambda m: dice.choice(["1", "5", "10", "a", "absent"]), text)
+        text = _REFERENCE.sub(lambda _: dice.choice(["1", "5", "10", "a", "absent"]), text)
         for word, place in _PLACES.items():
             text = text.replace(word, place)
         return text.replace("$NS", namespace)

@@ -93,7 +93,7 @@ async def run(seed: int, count: int, *, tell: bool = False) -> Outcome:
             request = source.request()
             await ask(server, request, number, outcome, log)
             if tell and number % 5000 == 4999:
-                print(f"{number + 1:,} requests, {memory() >> 20} MB, {len(outcome.findings)} findings", flush=True)  # noqa: T201
+                print(f"{number + 1:,} requests, {memory() >> 20} MB, {len(outcome.findings)} findings", flush=True)
         outcome.grown = memory() - at_first
         if outcome.grown > GROWS_AT_MOST:
             outcome.findings.append(Finding(count, Request("", ""), f"grown by {outcome.grown >> 20} MB"))

@@ -1,4 +1,4 @@
-"""Requests over sockets, and clients that do not behave: slow, half-closed, cut off, or saying something else than HTTP."""
+"""Requests over sockets, and clients that do not behave: slow, half-closed, cut off, or saying what is no HTTP."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import random
 import ssl
 import time
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -50,6 +51,13 @@ _ODD_HEADS = [
 ]
 
 
+class Client(NamedTuple):
+    """One connection."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+
 class Wires:
     """Two ways in to one server, and clients of them."""
 
@@ -62,7 +70,7 @@ class Wires:
         self._trusting.check_hostname, self._trusting.verify_mode = False, ssl.CERT_NONE
         self._server: Server | None = None
         self._ways: list[Listener] = []
-        self._odd: list[Callable[[asyncio.StreamReader, asyncio.StreamWriter, bytes], Awaitable[None]]] = [
+        self._odd: list[Callable[[Client, bytes], Awaitable[None]]] = [
             self._cut_off,
             self._half_closed,
             self._slowly,
@@ -102,7 +110,7 @@ class Wires:
                 reader, writer = await self._connect(secure=secure)
                 try:
                     if odd is not None:
-                        await odd(reader, writer, written(request))
+                        await odd(Client(reader, writer), written(request))
                     else:
                         writer.write(written(request))
                         answer = await read(reader, bodiless=request.method == "HEAD")
@@ -141,46 +149,48 @@ class Wires:
 
     # Clients that do not behave. What they are told does not matter, as long as it ends.
 
-    async def _cut_off(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, text: bytes) -> None:
-        writer.write(text[: self.dice.randrange(len(text))])
-        if writer.can_write_eof():
-            writer.write_eof()
-        await _to_the_end(reader)
+    async def _cut_off(self, client: Client, text: bytes) -> None:
+        client.writer.write(text[: self.dice.randrange(len(text))])
+        if client.writer.can_write_eof():
+            client.writer.write_eof()
+        await _to_the_end(client.reader)
 
-    async def _half_closed(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, text: bytes) -> None:
-        writer.write(text)
-        if writer.can_write_eof():
-            writer.write_eof()
-        await _to_the_end(reader)
+    async def _half_closed(self, client: Client, text: bytes) -> None:
+        client.writer.write(text)
+        if client.writer.can_write_eof():
+            client.writer.write_eof()
+        await _to_the_end(client.reader)
 
-    async def _slowly(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, text: bytes) -> None:
+    async def _slowly(self, client: Client, text: bytes) -> None:
         step = max(1, len(text) // 50)
         for place in range(0, len(text), step):
-            writer.write(text[place : place + step])
-            await writer.drain()
+            client.writer.write(text[place : place + step])
+            await client.writer.drain()
             await asyncio.sleep(0)
-        await read(reader, bodiless=text.startswith(b"HEAD "))
+        await read(client.reader, bodiless=text.startswith(b"HEAD "))
 
-    async def _not_read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, text: bytes) -> None:
+    async def _not_read(self, client: Client, text: bytes) -> None:
         for _ in range(3):
-            writer.write(text)
+            client.writer.write(text)
         await asyncio.sleep(0)
 
-    async def _something_else(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, text: bytes) -> None:
+    async def _something_else(self, client: Client, _: bytes) -> None:
         odd = self.dice.choice(_ODD_HEADS)
-        writer.write(odd if self.dice.random() < 0.7 else self.dice.randbytes(self.dice.choice([3, 300, 100_000])))
-        await _to_the_end(reader)
+        client.writer.write(
+            odd if self.dice.random() < 0.7 else self.dice.randbytes(self.dice.choice([3, 300, 100_000]))
+        )
+        await _to_the_end(client.reader)
 
-    async def _many_at_once(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, text: bytes) -> None:
+    async def _many_at_once(self, client: Client, _: bytes) -> None:
         one = f"GET /version HTTP/1.1\r\n{_TOKEN}\r\n".encode()
-        writer.write(one * 50 + self.dice.choice(_ODD_HEADS))
+        client.writer.write(one * 50 + self.dice.choice(_ODD_HEADS))
         for _ in range(50):
-            assert (await read(reader)).status == 200
+            assert (await read(client.reader)).status == 200
 
-    async def _broken(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, text: bytes) -> None:
+    async def _broken(self, client: Client, text: bytes) -> None:
         place = self.dice.randrange(len(text))
-        writer.write(text[:place] + self.dice.randbytes(5) + text[place:])
-        await _to_the_end(reader)
+        client.writer.write(text[:place] + self.dice.randbytes(5) + text[place:])
+        await _to_the_end(client.reader)
 
 
 async def run(seed: int, count: int) -> Outcome:

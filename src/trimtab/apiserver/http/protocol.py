@@ -254,7 +254,7 @@ class Connection(asyncio.Protocol):
         except Torn:
             self.abort()
             return
-        except Exception:  # a fault of ours, in the middle of an answer: nobody shall wait for the rest of it
+        except Exception:  # noqa: BLE001 - a fault of ours, amid an answer: nobody shall wait for the rest
             _log.exception("%s %s failed", request.method, request.path)
             self.abort()
             return

@@ -8,7 +8,7 @@ APP    ?= examples/welcome.py
 GENERATED := src/trimtab/kube src/trimtab/apiserver/facts src/trimtab/apiserver/access/roles.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-real lint format control-plane generate check-generated parity fuzz bench lock clean
+.PHONY: help install run test test-real lint format control-plane generate check-generated parity fuzz kills bench lock clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -67,6 +67,9 @@ parity: $(VENV)/installed ## the server inside beside a real one: make parity AR
 
 fuzz: $(VENV)/installed ## 100,000 bad requests to the server inside: make fuzz ARGS="--seed 7 --requests 1000"
 	$(BIN)/python -m tests.apiserver.fuzzing $(ARGS)
+
+kills: $(VENV)/installed ## 1,000 kills of the server inside, and whether anything is lost: make kills ARGS="--kills 30"
+	$(BIN)/python -m tests.apiserver.killing $(ARGS)
 
 lock: $(VENV)/installed ## pin the requirements anew
 	tools/lock

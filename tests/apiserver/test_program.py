@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
 import shutil
-from contextlib import suppress
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.apiserver.running import Program, program
+from tests.apiserver.killing import killing
+from tests.apiserver.running import program
 
 from trimtab.cache import Informers
-from trimtab.client import TransportError
+from trimtab.client import ApiError
 from trimtab.kube.core.v1 import ConfigMap
 from trimtab.kube.meta.v1 import ObjectMeta
 
@@ -93,36 +95,52 @@ async def test_our_client_and_informers_over_https(tmp_path: Path) -> None:
             assert {await seen.get() for _ in names} == names
 
 
-@dataclass
-class Writer:
-    """Creates and changes objects until the server is gone, and notes what it said it has kept."""
+@dataclass(frozen=True)
+class Full:
+    """A disk that has no room for more, as a program sees it: no file of its may grow."""
 
-    acknowledged: dict[str, str]
-    enough: asyncio.Event
+    process: int
 
-    async def write(self, server: Program, number: int) -> None:
+    def __enter__(self) -> None:
+        resource.prlimit(self.process, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+
+    def __exit__(self, *_: object) -> None:
+        resource.prlimit(self.process, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+async def test_a_full_disk_ends_writes_and_nothing_else(tmp_path: Path) -> None:
+    def config(name: str) -> ConfigMap:
+        return ConfigMap(metadata=ObjectMeta(name=name), data={"text": "x" * 10_000})
+
+    async with program(tmp_path, "--data-dir", str(tmp_path / "data")) as server:
         async with server.client() as client:
-            with suppress(TransportError):
-                for count in range(10_000):
-                    made = ConfigMap(
-                        metadata=ObjectMeta(name=f"w{number}-{count % 20}"), data={"at": f"{number}-{count}"}
-                    )
-                    made = await client.apply(made, force=True)
-                    self.acknowledged[made.metadata.name] = made.metadata.resource_version
-                    if count == 40 + 7 * number:
-                        self.enough.set()
+            await client.create(config("before"))
+            with Full(server.process.pid):
+                for number in range(3):
+                    with pytest.raises(ApiError, match="cannot store revision") as caught:
+                        await client.create(config(f"full{number}"))
+                    assert (caught.value.code, caught.value.reason) == (503, "ServiceUnavailable")
+                assert [each.metadata.name for each in await client.list(ConfigMap)] == ["before"]
+            await client.create(config("after"))
+        await server.kill()
+    async with program(tmp_path, "--data-dir", str(tmp_path / "data")) as server, server.client() as client:
+        assert [each.metadata.name for each in await client.list(ConfigMap)] == ["after", "before"]
+
+
+@pytest.mark.parametrize("where", ["a file/data", "a file"])
+async def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path, where: str) -> None:
+    (tmp_path / "a file").write_text("x")
+    command = ("-m", "trimtab.apiserver", "--kubeconfig", tmp_path / "kubeconfig", "--data-dir", tmp_path / where)
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(sys.executable, *command, stdout=pipe, stderr=pipe)
+    out, err = await asyncio.wait_for(process.communicate(), 30)
+    assert (process.returncode, out, err.count(b"\n")) == (1, b"", 1)
+    assert b"a file" in err
 
 
 async def test_what_was_acknowledged_survives_kills(tmp_path: Path) -> None:
-    acknowledged: dict[str, str] = {}
-    for _ in range(5):
-        async with program(tmp_path, "--data-dir", str(tmp_path / "data")) as server:
-            async with server.client() as client:
-                there = {each.metadata.name: each.metadata.resource_version for each in await client.list(ConfigMap)}
-            assert not [name for name, version in acknowledged.items() if int(there.get(name, "0")) < int(version)]
-            writer = Writer(acknowledged, asyncio.Event())
-            writing = [asyncio.create_task(writer.write(server, number)) for number in range(4)]
-            async with asyncio.timeout(30):
-                await writer.enough.wait()
-            await server.kill()
-            await asyncio.gather(*writing)
+    outcome = await killing.run(tmp_path, 30, seed=1)
+    assert outcome.kills == 30
+    assert outcome.acknowledged > 100
+    assert outcome.compared > 200
+    assert not outcome.lost, outcome.lost

@@ -46,9 +46,9 @@ class Keys:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         made = cls.make()
         made.authority.pair.write(folder, "ca")
-        _write_secret(token, made.token.encode() + b"\n")
         key_of_accounts = made.authority.issue_server("service-accounts").key
         _write_secret(accounts, key_of_accounts)
+        _write_secret(token, made.token.encode() + b"\n")  # at last: where it is, all is
         return replace(made, accounts=key_of_accounts)
 
     def server_context(self) -> ssl.SSLContext:
@@ -70,5 +70,9 @@ class Keys:
 
 
 def _write_secret(path: Path, data: bytes) -> None:
-    path.touch(mode=0o600)
-    path.write_bytes(data)
+    """Whole or not at all: half a token would be one that others guess."""
+    unfinished = path.with_suffix(".new")
+    unfinished.unlink(missing_ok=True)
+    unfinished.touch(mode=0o600)
+    unfinished.write_bytes(data)
+    unfinished.replace(path)

@@ -149,7 +149,9 @@ class _Labels:
 def _check_values(key: str, operator: str, values: list[str]) -> None:
     found: list[causes.Cause] = []
     for index, value in enumerate(values):
-        if operator in "<>" and not (_INTEGER.fullmatch(value) and -(2**63) <= int(value) < 2**63):
+        if operator in "<>" and not (
+            _INTEGER.fullmatch(value) and len(value) < 4000 and -(2**63) <= int(value) < 2**63
+        ):
             why = "for 'Gt', 'Lt' operators, the value must be an integer"
             found.append(causes.invalid(f"values[{index}]", value, why))
     for index, value in enumerate(values):

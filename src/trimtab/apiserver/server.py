@@ -101,7 +101,7 @@ class Server:
         except RecursionError:
             return self._refusal(request, statuses.bad_request("the object is nested too deep"))
         except StorageFailed as error:
-            return self._refusal(request, statuses.internal(str(error)))
+            return self._refusal(request, statuses.unavailable(str(error)))
         except Exception as error:  # noqa: BLE001 - a fault of ours ends one request, and never the server
             _log.exception("%s %s failed", request.method, request.path)
             return self._refusal(request, statuses.internal(f"{type(error).__name__}: {error}"))

@@ -197,8 +197,3 @@ def unknown(message: str) -> Refused:
 def unavailable(message: str) -> Refused:
     """The server does not serve now."""
     return Refused("ServiceUnavailable", message)
-
-
-def storage_failed(why: str) -> Refused:
-    """What was to be written could not be stored: a full disk, for one."""
-    return internal(f"{quoted(why)} while storing")

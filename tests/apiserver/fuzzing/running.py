@@ -22,8 +22,10 @@ from trimtab.apiserver.server import ADMIN, Server
 AT_MOST = 3.0  # seconds of the processor for a request
 GROWS_AT_MOST = 200 << 20  # bytes, after the first thousands of requests
 A_SERVER_FOR = 1_000  # requests: what some leave behind, such as a webhook for all, would spoil the others
-_NOT_OURS = ("failed calling webhook", "conversion webhook for")
-"""What Kubernetes too answers with a 500: somebody else failed, who was asked to have a say."""
+_NOT_OURS = ("failed calling webhook", "conversion webhook for", "cannot unmarshal", "strict decoding error")
+"""What Kubernetes too answers with a 500: a webhook failed, or a mutating policy made of an object what is none."""
+_PLAIN = (503, 504)
+"""There is nobody behind a Service, and a revision that is not there yet."""
 _HOOKS = "/apis/admissionregistration.k8s.io/v1/"
 
 
@@ -69,6 +71,7 @@ class Outcome:
     findings: list[Finding] = field(default_factory=list)
     longest: float = 0.0
     grown: int = 0
+    others: int = 0  # 500s of which somebody else is the cause
 
 
 def memory() -> int:
@@ -137,6 +140,8 @@ async def ask(server: Server, request: Request, number: int, outcome: Outcome, l
     outcome.asked += 1
     outcome.longest = max(outcome.longest, took)
     outcome.statuses[answer.status] = outcome.statuses.get(answer.status, 0) + 1
+    if answer.status == 500:
+        outcome.others += 1
     if logged := log.take():
         wrong = f"{wrong}; logged {logged}"
     if took > AT_MOST:
@@ -154,12 +159,12 @@ async def _beginning(answer: Streaming) -> Response:
     return Response(answer.status, b"", answer.content_type, answer.headers)
 
 
-def wrong_with(answer: Response) -> str:
+def wrong_with(answer: Response, *, bodiless: bool = False) -> str:
     """What is wrong with an answer, or ""."""
     said = answer.body[:4000].decode("utf-8", "replace")
-    if answer.status >= 500 and answer.status != 504 and not any(text in said for text in _NOT_OURS):
+    if answer.status >= 500 and answer.status not in _PLAIN and not any(text in said for text in _NOT_OURS):
         return f"{answer.status}: {said[:300]}"
-    if answer.status >= 400 and answer.content_type == "application/json":
+    if answer.status >= 400 and answer.content_type == "application/json" and not bodiless:
         body = msgspec.json.decode(answer.body)
         if body.get("kind") != "Status" or body.get("code") != answer.status:
             return f"no Status: {said[:300]}"

@@ -115,7 +115,7 @@ class Wires:
                         writer.write(written(request))
                         answer = await read(reader, bodiless=request.method == "HEAD")
                         self.outcome.statuses[answer.status] = self.outcome.statuses.get(answer.status, 0) + 1
-                        if wrong := wrong_with(answer):
+                        if wrong := wrong_with(answer, bodiless=request.method == "HEAD"):
                             self._note(number, request, wrong)
                 finally:
                     writer.close()

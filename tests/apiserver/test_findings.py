@@ -65,6 +65,58 @@ async def test_a_binding_to_no_node_is_a_bad_request(server: Server) -> None:
     assert (await server.handle(Request("POST", path, "", {}, CONFIG, ADMIN))).status == 400
 
 
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"items": {"properties": "x"}}, "JSONSchemaProps.properties of type map[string]v1.JSONSchemaProps"),
+        ({"items": {"properties": {"a": "x"}}}, "cannot unmarshal string"),
+        ({"items": {"required": 1}}, "JSONSchemaProps.required of type []string"),
+        ({"items": ["x"]}, "cannot unmarshal string"),
+        ({"additionalProperties": "x"}, "boolean or JSON schema expected"),
+        ({"additionalProperties": {"items": {"not": 1}}}, "cannot unmarshal number"),
+    ],
+)
+async def test_wrong_types_deep_in_the_schema_of_a_definition(
+    server: Server, schema: dict[str, object], told: str
+) -> None:
+    within = {"type": "object", "properties": {"a": {"type": "array", **schema}}}
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": within}}]
+    names = {"plural": "as", "kind": "A"}
+    spec = {"group": "x.example", "scope": "Namespaced", "names": names, "versions": versions}
+    body = msgspec.json.encode({"metadata": {"name": "as.x.example"}, "spec": spec})
+    code, message = status_of(await server.handle(Request("POST", DEFINITIONS, "", {}, body, ADMIN)))
+    assert (code, told in message) == (400, True), message
+
+
+NINES = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/apis/apps/v1/namespaces/default/deployments", {"strategy": {"rollingUpdate": {"maxSurge": f"{NINES}%"}}}),
+        ("/apis/policy/v1/namespaces/default/poddisruptionbudgets", {"maxUnavailable": f"{NINES}%"}),
+    ],
+)
+async def test_numbers_with_more_digits_than_python_reads(server: Server, path: str, body: object) -> None:
+    made = msgspec.json.encode({"metadata": {"name": "a"}, "spec": body})
+    assert status_of(await server.handle(Request("POST", path, "", {}, made, ADMIN)))[0] == 422
+    code, message = status_of(await server.handle(Request("GET", path, f"labelSelector=a>{NINES}", {}, b"", ADMIN)))
+    assert (code, "must be an integer" in message) == (400, True)
+
+
+async def test_a_grace_of_more_seconds_than_there_are(server: Server) -> None:
+    spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
+    pod = msgspec.json.encode({"metadata": {"name": "a"}, "spec": spec})
+    pods = "/api/v1/namespaces/default/pods"
+    await server.handle(Request("POST", pods, "", {}, pod, ADMIN))
+    body = b'{"gracePeriodSeconds":7000000000000000000}'
+    assert (await server.handle(Request("DELETE", f"{pods}/a", "", {}, body, ADMIN))).status == 200
+
+
 class Failing:
     """What a watch would be told, were there not a fault in it."""
 

@@ -25,6 +25,7 @@ Json: TypeAlias = dict[str, Any]
 _QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
 _INT_OR_STRING: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+_SCHEMA_OR: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOr"
 _BOUNDS: Final = {"int32": 2**31, "int64": 2**63, "": 2**63}
 _GO_SCALARS: Final = {"boolean": "bool", "string": "string", "integer": "int64", "number": "float64"}
 _ZEROS: Final[dict[str, Any]] = {"string": "", "boolean": False, "integer": 0, "number": 0}
@@ -113,6 +114,8 @@ class _Conforming:
                 where = f"{path}.{key}" if path else key
                 go_where = f"{go_path}.{key}" if go_path else key
                 read = self._value(field, item, where, go_where, schema)
+                if read is None:
+                    continue
                 if read or not _goes_without(schema, field, key, read):
                     made[key] = read
         if self._fill:
@@ -145,6 +148,8 @@ class _Conforming:
         special = _SPECIAL.get(schema.name)
         if special is not None:
             return special(value)
+        if schema.name.startswith(_SCHEMA_OR):
+            return self._schema_or(schema.name, value, parent)
         if schema.is_map and schema.is_list:
             return value  # anything
         if schema.is_map:
@@ -155,6 +160,27 @@ class _Conforming:
             items = cast("list[Any]", value)
             return [self._item(schema.items, item, f"{path}[{i}]", go_path, parent) for i, item in enumerate(items)]
         return _scalar(schema, value, go_path, parent)
+
+    def _schema_or(self, name: str, value: Any, parent: Schema) -> Any:
+        """A schema within a schema, or something else: Go tells nothing of unknown fields there."""
+        told, self.unknown = self.unknown, []
+        try:
+            if isinstance(value, dict):
+                return self._schema(value, parent)
+            if name.endswith("OrBool"):
+                if not isinstance(value, bool):
+                    raise Mistyped("boolean or JSON schema expected")
+                return value
+            if not isinstance(value, list):
+                return None  # Go takes it for nothing
+            return [self._schema(item, parent) for item in cast("list[Any]", value)]
+        finally:
+            self.unknown = told
+
+    def _schema(self, value: Any, parent: Schema) -> Json:
+        if not isinstance(value, dict | None):
+            raise Mistyped(f"json: cannot unmarshal {json_type(value)} into Go value of type v1.JSONSchemaProps")
+        return self.struct(parent, cast("Json", value or {}), "", "")
 
     def _map(self, schema: Schema, value: Any, path: str, go_path: str, parent: Schema) -> Any:
         if not isinstance(value, dict):

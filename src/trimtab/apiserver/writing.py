@@ -384,7 +384,8 @@ class Writer:
             raise statuses.conflict(kind.kind, kind.group, name, why)
 
     def _stamp_in(self, seconds: int) -> str:
-        return (self._around.now() + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        wrapped = (seconds * 10**9 + 2**63) % 2**64 - 2**63  # Go counts it in nanoseconds, of 64 bits
+        return (self._around.now() + timedelta(microseconds=wrapped // 1000)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     # Inner parts
 

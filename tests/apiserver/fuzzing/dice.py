@@ -105,6 +105,8 @@ class Source:
         self._corpus = Corpus()
         self._shapes = Shapes(Server())
         self._coming: list[Request] = []
+        self._places = self._corpus.places()
+        self.dice.shuffle(self._places)
         self._hostile: list[Callable[[], list[Request]]] = [
             self._bad_body,
             self._bad_definition,
@@ -118,11 +120,13 @@ class Source:
         """The next one."""
         while not self._coming:
             kind = self.dice.random()
-            if kind < 0.5:
-                self._coming = self._corpus.play(self.dice, ADMIN)
+            if kind < 0.7 and self._places:
+                self._coming = [self._corpus.odd(self.dice, *self._places.pop(), ADMIN)]
             elif kind < 0.8:
-                self._coming = self._any_kind()
+                self._coming = self._corpus.play(self.dice, ADMIN)
             elif kind < 0.9:
+                self._coming = self._any_kind()
+            elif kind < 0.95:
                 self._coming = [self.dice.loose() for _ in range(10)]
             else:
                 self._coming = self.dice.choice(self._hostile)()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import re
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import msgspec
 from tests.apiserver.fuzzing.words import KEYS, SCALARS, TEXTS
@@ -14,6 +16,20 @@ from tests.parity.playing import Step
 from trimtab.apiserver.messages import Request, User
 
 _REFERENCE = re.compile(r"\$(\d+)((?:\.[\w-]+)+)")
+Way: TypeAlias = tuple[Any, ...]
+"""The keys and indexes down to a value."""
+_LONG = "9" * 5000  # digits are more than Python reads
+ODD: list[Any] = [
+    _LONG,
+    f"{_LONG}%",
+    f"1e{_LONG}",
+    f"v{_LONG}",
+    f"1.1.1.1/{_LONG}",
+    f"{_LONG}s",
+    f"[{_LONG}:]",
+    f"0.{_LONG}",
+]
+ODD += [7 * 10**18, -1, 1.5, True, "é", "\x00", "", [], {}, [None], [[]], {"a": None}]
 _PLACES = {"$HOOK": "https://127.0.0.1:9", "$CABUNDLE": "Cg=="}
 
 
@@ -31,6 +47,38 @@ class Corpus:
         namespace = dice.choice(["default", "other"])
         steps = dice.choice(self.scripts)
         return [_request(dice, step, namespace, user, changed=dice.random() < often) for step in steps]
+
+    def places(self) -> list[tuple[Step, Way, Any]]:
+        """All places in all bodies, once for a path, with each of what does not belong there."""
+        found: dict[tuple[str, str, Way], tuple[Step, Way]] = {}
+        for step in (step for steps in self.scripts for step in steps if isinstance(step.body, dict | list)):
+            for way in _ways(step.body):
+                like = tuple("" if isinstance(part, int) else part for part in way)
+                found.setdefault((step.method, step.path.partition("?")[0], like), (step, way))
+        return [(step, way, odd) for step, way in found.values() for odd in ODD]
+
+    def odd(self, dice: random.Random, step: Step, way: Way, odd: Any, user: User) -> Request:
+        """The request of a step with something else in one place."""
+        changed = replace(step, body=_put(step.body, way, odd))
+        return _request(dice, changed, "default", user, changed=False)
+
+
+def _ways(value: Any, way: Way = ()) -> Iterator[Way]:
+    yield way
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _ways(item, (*way, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _ways(item, (*way, index))
+
+
+def _put(value: Any, way: Way, odd: Any) -> Any:
+    if not way:
+        return odd
+    if isinstance(value, dict):
+        return {**value, way[0]: _put(value[way[0]], way[1:], odd)}
+    return [*value[: way[0]], _put(value[way[0]], way[1:], odd), *value[way[0] + 1 :]]
 
 
 def _request(dice: random.Random, step: Step, namespace: str, user: User, *, changed: bool) -> Request:

@@ -5,7 +5,8 @@ BIN    := $(VENV)/bin
 BENCH  := .venv-bench
 SHELL  := /bin/bash
 APP    ?= examples/welcome.py
-GENERATED := src/trimtab/kube src/trimtab/apiserver/facts src/trimtab/apiserver/access/roles.jsonl
+GENERATED := src/trimtab/kube src/trimtab/apiserver/facts src/trimtab/apiserver/access/roles.jsonl \
+	src/trimtab/apiserver/standing.jsonl
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test test-real lint format control-plane generate check-generated parity fuzz kills bench lock clean

@@ -14,6 +14,7 @@ import facts
 import gotypes
 import kinds
 import roles
+import standing
 from serve import ALL_APIS, PLAIN, api_server, read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +22,7 @@ PACKAGE = ROOT / "src/trimtab"
 KUBE = PACKAGE / "kube"
 FACTS = PACKAGE / "apiserver/facts/kubernetes.jsonl"
 ROLES = PACKAGE / "apiserver/access/roles.jsonl"
+STANDING = PACKAGE / "apiserver/standing.jsonl"
 FIELDS = PACKAGE / "apiserver/facts/fields.jsonl"
 
 # msgspec looks at a class's hints only when it is first used.
@@ -43,7 +45,7 @@ def main() -> None:
         texts = kinds.modules(*read(api), version)
         fields = gotypes.text(version)
         told = facts.text(api, by_default, gotypes.pointers(fields))
-        data = {FACTS: told, FIELDS: fields, ROLES: roles.text(by_default)}
+        data = {FACTS: told, FIELDS: fields, ROLES: roles.text(by_default), STANDING: standing.text(by_default)}
     texts = {name: formatted(text, KUBE / name) for name, text in texts.items()}
     changes = changed(texts, KUBE)
     stale = [path for path, told in data.items() if not path.exists() or path.read_text() != told]

@@ -29,6 +29,7 @@ from trimtab.apiserver.plugins.chain import Plugins
 from trimtab.apiserver.plugins.plugin import Means
 from trimtab.apiserver.protobuf.encoding import known
 from trimtab.apiserver.routing import Target, route
+from trimtab.apiserver.standing import make_standing
 from trimtab.apiserver.statuses import Refused
 from trimtab.apiserver.storage import StorageFailed, Store
 from trimtab.apiserver.strategies import CLUSTER_NAMESPACES
@@ -83,6 +84,7 @@ class Server:
         self._noted = self.surroundings.now(), self.store.revision
         self._pages = Pages(self.catalogue, self.facts, self.access.tokens, lambda: self.address)
         self._make_namespaces()
+        make_standing(self.store, self.catalogue, self.surroundings)
         self._customs = CustomKinds(self.store, self.catalogue, self.facts, self.surroundings)
 
     async def handle(self, request: Request) -> Answer:

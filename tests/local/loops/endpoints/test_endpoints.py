@@ -50,7 +50,8 @@ async def world_with_node() -> World:
 
 
 async def all_slices(world: World) -> list[EndpointSlice]:
-    return sorted(await world.client.list(EndpointSlice, namespace="default"), key=lambda s: -len(s.endpoints))
+    found = await world.client.list(EndpointSlice, namespace="default", labels="kubernetes.io/service-name=web")
+    return sorted(found, key=lambda piece: -len(piece.endpoints))
 
 
 @virtual

@@ -2,6 +2,15 @@
 
 import sys
 
-from trimtab.apiserver.program import main
+from trimtab.startup import begin
 
-sys.exit(main())
+
+def start() -> int:
+    """Import what it takes, and run."""
+    begin()
+    from trimtab.apiserver.program import main  # noqa: PLC0415 - which is most of the time that it takes to start
+
+    return main()
+
+
+sys.exit(start())

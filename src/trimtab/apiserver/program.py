@@ -15,6 +15,7 @@ from trimtab.apiserver.keys import Keys
 from trimtab.apiserver.server import ADMIN, Server
 from trimtab.apiserver.storage import Database, Store
 from trimtab.errors import TrimtabError
+from trimtab.startup import begun
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,6 +48,7 @@ async def _run(given: argparse.Namespace) -> None:
     async with serving(Server(store), keys, given.port, given.http_port) as (secure, plain):
         keys.write_kubeconfig(given.kubeconfig, secure.url, ADMIN.name, ("system:masters",))
         where = f"{secure.url} and {plain.url}" if plain else secure.url
+        begun()
         print(f"ready at {where}, kubeconfig in {given.kubeconfig}", flush=True)  # noqa: T201
         await stop.wait()
 

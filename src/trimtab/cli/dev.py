@@ -10,11 +10,13 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from logging.handlers import MemoryHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from trimtab import startup
 from trimtab.cli.reloading import changed, files_of, marks_of, reload
 from trimtab.cli.telling import in_colour, tell_events
 from trimtab.errors import TrimtabError
@@ -29,6 +31,7 @@ _KUBECONFIG: Final = Path("trimtab.kubeconfig")
 _ADMIN: Final = "kubernetes-admin"
 _MASTERS: Final = ("system:masters",)
 _OLD: Final = "v1 Endpoints is deprecated"  # the loop that keeps them knows, and can do nothing about it
+_HELD: Final = 1000  # lines of the log before there is a cluster
 _log = logging.getLogger("trimtab.dev")
 
 
@@ -50,18 +53,18 @@ class Given:
 
 def start(given: Given) -> None:
     """Run until a signal comes."""
-    from trimtab.client.program import run
-    from trimtab.manager import configure_logs
-
     started = time.perf_counter()
-    configure_logs("console", "info")
-    for name in ("trimtab.manager", "trimtab.client"):  # its own beginning and end is no news here
-        logging.getLogger(name).setLevel("WARNING")
-    logging.getLogger("trimtab.client").addFilter(lambda record: _OLD not in record.getMessage())
-    run(_dev(given, started))
+    startup.begin()
+    from trimtab.client.program import run
+
+    held = _hold_logs()
+    try:
+        run(_dev(given, started, held))
+    finally:
+        _show_logs(held)
 
 
-async def _dev(given: Given, started: float) -> None:
+async def _dev(given: Given, started: float, held: MemoryHandler) -> None:
     from trimtab.cli.manifests import read_manifests
     from trimtab.manager import stop_on_signals
 
@@ -71,6 +74,8 @@ async def _dev(given: Given, started: float) -> None:
         async with AsyncExitStack() as stack:
             opened = await stack.enter_async_context(_real(given) if given.kubernetes else _local(given))
             _greet(opened, given, time.perf_counter() - started)
+            startup.begun()
+            _show_logs(held)
             if given.load:
                 await _load(opened.client, objects)
             apps = Apps(opened, given)
@@ -90,6 +95,29 @@ async def _dev(given: Given, started: float) -> None:
                 await asyncio.gather(stopped, *tasks, return_exceptions=True)
                 await apps.stop()
     _say("stopped")
+
+
+def _hold_logs() -> MemoryHandler:
+    """Keep what is logged, until it can be shown: to set that up takes long."""
+    held = MemoryHandler(_HELD, flushLevel=logging.CRITICAL + 1)
+    root = logging.getLogger()
+    root.addHandler(held)
+    root.setLevel(logging.INFO)
+    for name in ("trimtab.manager", "trimtab.client"):  # its own beginning and end is no news here
+        logging.getLogger(name).setLevel("WARNING")
+    logging.getLogger("trimtab.client").addFilter(lambda record: _OLD not in record.getMessage())
+    return held
+
+
+def _show_logs(held: MemoryHandler) -> None:
+    """Show what is logged from here on, and what was so far."""
+    from trimtab.manager import configure_logs
+
+    root = logging.getLogger()
+    if held in root.handlers:
+        configure_logs("console", "info")
+        held.setTarget(root.handlers[0])
+        held.close()
 
 
 # The cluster

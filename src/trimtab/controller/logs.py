@@ -6,8 +6,6 @@ import logging
 from collections.abc import MutableMapping
 from typing import Any, Final
 
-import structlog
-
 NAME: Final = "trimtab.controller"
 
 
@@ -17,6 +15,8 @@ def logger() -> Any:
     Where structlog was not configured its own default would print to the terminal, tracebacks with all local variables,
     and so with what is in Secrets.
     """
+    import structlog  # noqa: PLC0415 - it takes long where rich is installed, and most runs say nothing
+
     if structlog.is_configured():
         return structlog.stdlib.get_logger(NAME)
     return structlog.wrap_logger(logging.getLogger(NAME), [_as_a_line], wrapper_class=structlog.stdlib.BoundLogger)

@@ -12,8 +12,6 @@ import sys
 from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any, Final, Literal, TextIO, TypeAlias, cast
 
-import structlog
-
 from trimtab.controller.context import current_context
 
 Format: TypeAlias = Literal["json", "console"]
@@ -32,6 +30,8 @@ def configure_logs(form: Format | None = None, level: Level = "info", *, stream:
 
     Without one it is for a terminal where there is one, else JSON.
     """
+    import structlog  # noqa: PLC0415 - it takes long where rich is installed, and a program may be ready first
+
     out = stream or sys.stderr
     form = form or ("console" if out.isatty() else "json")
     shared: list[Any] = [

@@ -26,6 +26,7 @@ from trimtab.kube.apps.v1 import ControllerRevision
 from trimtab.kube.coordination.v1 import Lease
 from trimtab.kube.core.v1 import ConfigMap, Pod, Secret
 from trimtab.kube.frozen import FrozenDict, FrozenError, FrozenList, frozen, plain_class
+from trimtab.kube.meta.v1 import ObjectMeta
 
 CLASSES: list[type[Struct]] = [
     getattr(module, name)
@@ -261,6 +262,14 @@ def test_json_of_any_shape_is_frozen_to_the_depth_and_copied_so(value: Any) -> N
     assert mine.data == value
     if isinstance(value, list | dict):
         assert set(changeable(mine.data)) >= {f"it, a {type(value).__name__}"}
+
+
+def test_another_one_can_be_made_of_what_it_holds() -> None:
+    data = b'{"labels":{"app":"web"},"annotations":{"at":"1"},"finalizers":["f"]}'
+    twin, plain = decode(frozen(ObjectMeta), data), decode(ObjectMeta, data)
+    made = msgspec.structs.replace(twin, labels={"app": "other"})
+    assert made == msgspec.structs.replace(plain, labels={"app": "other"})
+    assert list(changeable(made)) == []
 
 
 def test_classes_that_contain_themselves_have_twins() -> None:

@@ -237,11 +237,15 @@ def _wrapper(wrapped: dict[str, bool], inherited: Callable[[Any], None] | None) 
             "    if value is not NO_ITEMS and value is not NO_ENTRIES and value is not None:",
             f"        force_setattr(self, {name!r}, {wrap}(value))",
         ]
-    scope: dict[str, Any] = {"wrap": {list: FrozenList, dict: FrozenDict}, "freeze": freeze, "inherited": inherited}
+    scope: dict[str, Any] = {"wrap": _WRAP, "freeze": freeze, "inherited": inherited}
     scope |= {"NO_ITEMS": NO_ITEMS, "NO_ENTRIES": NO_ENTRIES, "force_setattr": force_setattr}
     exec("\n".join(lines), scope)  # noqa: S102  # of names of fields alone, which are Python's
     return scope["__post_init__"]
 
 
+# A twin may be made with what another one holds, as msgspec.structs.replace does it: that is frozen already.
+_WRAP: Final[dict[type, Callable[[Any], Any]]] = {
+    list: FrozenList, dict: FrozenDict, FrozenList: lambda it: it, FrozenDict: lambda it: it
+}  # fmt: skip
 _EMPTY: Final[dict[Any, Any]] = {list: NO_ITEMS, dict: NO_ENTRIES, set: frozenset()}
 _twins = _Twins()  # a cache, like those of functools: what it holds follows from the classes alone

@@ -142,7 +142,19 @@ def check_stateful_set(obj: Json) -> list[Cause]:
     for index, each in enumerate(spec.get("volumeClaimTemplates") or ()):
         claim, where = cast("Json", each.get("spec") or {}), f"spec.volumeClaimTemplates[{index}].spec"
         found += check_claim_spec(claim, where)
-    return found + _check_common(spec, "statefulset", "StatefulSet", said="", twice=True)
+    with_claims = {**spec, "template": _with_claims(spec)}
+    return found + _check_common(with_claims, "statefulset", "StatefulSet", said="", twice=True)
+
+
+def _with_claims(spec: Json) -> Json:
+    """The template as its Pods are made of it: each claim is a volume, and hostname and subdomain are replaced."""
+    template = cast("Json", spec.get("template") or {})
+    inner = {k: v for k, v in texts.part(template, "spec").items() if k not in ("hostname", "subdomain")}
+    claims = {texts.part(each, "metadata").get("name", ""): each for each in spec.get("volumeClaimTemplates") or ()}
+    if claims:
+        volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]
+        inner["volumes"] = volumes + [each for each in inner.get("volumes") or () if each.get("name") not in claims]
+    return {**template, "spec": inner}
 
 
 def _check_stateful_strategy(strategy: Json) -> list[Cause]:

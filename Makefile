@@ -9,7 +9,7 @@ GENERATED := src/trimtab/kube src/trimtab/apiserver/facts src/trimtab/apiserver/
 	src/trimtab/apiserver/standing.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-real lint format control-plane generate check-generated parity fuzz kills bench lock clean
+.PHONY: help install run test test-real lint format control-plane generate check-generated parity conformance fuzz kills bench lock clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -65,6 +65,10 @@ bench: $(BENCH)/installed ## side by side with peers: make bench ARGS="client --
 parity: export TRIMTAB_KUBERNETES_VERSION ?=
 parity: $(VENV)/installed ## the server inside beside a real one: make parity ARGS="--show 'apply creates'" TRIMTAB_KUBERNETES_VERSION=1.34.4
 	$(BIN)/python -m tests.parity $(ARGS)
+
+conformance: export TRIMTAB_KUBERNETES_VERSION ?=
+conformance: $(VENV)/installed ## Kubernetes' own conformance tests on the local cluster: make conformance ARGS="--focus ResourceQuota"
+	$(BIN)/python -m tests.conformance $(ARGS)
 
 fuzz: $(VENV)/installed ## 100,000 bad requests to the server inside: make fuzz ARGS="--seed 7 --requests 1000"
 	$(BIN)/python -m tests.apiserver.fuzzing $(ARGS)

@@ -71,6 +71,17 @@ class Asking:
         return {"code": answer.status, **msgspec.json.decode(answer.body), "headers": dict(answer.headers)}
 
 
+async def test_kubectl_is_told_of_nothing_that_it_would_miss_where_anything_may_be() -> None:
+    server = Server()
+    asking = Asking(server)
+    version = {**DEFINITION["spec"]["versions"][0], "selectableFields": [], "subresources": {}}
+    version["schema"] = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    await asking("POST", DEFINITIONS, {**DEFINITION, "spec": {**DEFINITION["spec"], "versions": [version]}})
+    told = (await asking("GET", "/openapi/v2"))["definitions"]["dev.trimtab.mythology.v1.Wing"]
+    assert told.keys() == {"type", "x-kubernetes-group-version-kind"}
+    server.close()
+
+
 @pytest.fixture
 async def ask() -> AsyncIterator[Asking]:
     server = Server()

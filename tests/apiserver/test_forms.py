@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -77,16 +78,23 @@ def values(schema: Schema, depth: int = 0) -> st.SearchStrategy[Any]:
 def structs(schema: Schema, depth: int) -> st.SearchStrategy[Any]:
     if depth > 6:
         return st.just({})
-    known: dict[str, st.SearchStrategy[Any]] = {}
-    for field in fields_of(schema.name):
-        inner = fields_of(f"{schema.name.rpartition('.')[0]}.{field.name}") if field.inline else (field,)
-        for each in inner:
-            if each.number and each.name in schema.fields:
-                known[each.name] = field_values(schema.fields[each.name], each, depth + 1)
+    known = {
+        each.name: field_values(schema.fields[each.name], each, depth + 1)
+        for each in fields_in_json(schema.name)
+        if each.number and each.name in schema.fields
+    }
     few = 2 if depth else 4
     return st.lists(st.sampled_from(sorted(known)), max_size=few, unique=True).flatmap(
         lambda names: st.fixed_dictionaries({name: known[name] for name in names})
     ) if known else st.just({})  # fmt: skip
+
+
+def fields_in_json(definition: str) -> Iterator[GoField]:
+    for field in fields_of(definition):
+        if field.inline:
+            yield from fields_in_json(f"{definition.rpartition('.')[0]}.{field.name}")
+        else:
+            yield field
 
 
 def field_values(schema: Schema, field: GoField, depth: int) -> st.SearchStrategy[Any]:
@@ -94,7 +102,7 @@ def field_values(schema: Schema, field: GoField, depth: int) -> st.SearchStrateg
     return any_.filter(lambda value: value or isinstance(value, dict)) if field.drops_zero else any_
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_what_is_told_in_protobuf_is_what_was_told_in_json(data: st.DataObject) -> None:
     group, version, kind = data.draw(st.sampled_from(KINDS))
@@ -105,7 +113,7 @@ def test_what_is_told_in_protobuf_is_what_was_told_in_json(data: st.DataObject) 
     assert read_protobuf(to_protobuf(msgspec.json.encode(whole)), FACTS) == whole
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_a_definition_is_told_in_protobuf_with_all_that_schemas_may_be(data: st.DataObject) -> None:
     schema = FACTS.schema("apiextensions.k8s.io", "v1", "CustomResourceDefinition")

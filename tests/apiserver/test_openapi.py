@@ -73,3 +73,9 @@ async def test_version_2_says_the_same_in_other_words() -> None:
     assert [each["name"] for each in patch["parameters"]][:3] == ["body", "dryRun", "fieldManager"]
     assert "application/strategic-merge-patch+json" in patch["consumes"]
     assert document["definitions"]["io.k8s.apimachinery.pkg.api.resource.Quantity"]["type"] == "string"
+
+
+async def test_kubectl_is_told_what_metadata_is() -> None:
+    document = json.loads((await ask(Server(), "/openapi/v3/apis/apps/v1")).body)
+    fields = document["components"]["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"]
+    assert [name for name, field in fields.items() if not field["description"].endswith(".")] == []

@@ -6,10 +6,11 @@ import argparse
 import sys
 import tempfile
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from tests.conformance import clusters
-from tests.conformance.running import Outcome, run
+from tests.conformance.running import Outcome, Program
 from tests.conformance.suites import SUITES, Suite
 
 from trimtab.testing import binaries
@@ -23,6 +24,7 @@ def main() -> int:
     parser.add_argument("--real", action="store_true", help="on a real control plane with kwok's nodes")
     parser.add_argument("--kubeconfig", type=Path, help="on the cluster that this leads to")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep logs and report here")
+    parser.add_argument("--at-once", type=int, default=4, metavar="N", help="tests at the same time: 4, unless given")
     parser.add_argument("flags", nargs="*", help="more flags for the program of tests, after --")
     given = parser.parse_args()
     suite = SUITES[given.suite]
@@ -34,14 +36,18 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(given.keep or name).absolute()
         folder.mkdir(parents=True, exist_ok=True)
-        if given.kubeconfig:
-            outcomes = run(program, given.kubeconfig.absolute(), suite, folder, *given.flags)
-        else:
-            with (clusters.real if given.real else clusters.local)(folder) as kubeconfig:
-                outcomes = run(program, kubeconfig, suite, folder, *given.flags)
+        with _cluster(given, folder) as kubeconfig:
+            tests = Program(program, kubeconfig, folder, given.flags)
+            outcomes = tests.play(tests.names(suite), given.at_once)
     bad = tell(outcomes, suite)
     print(f"{time.monotonic() - started:.0f} s")
     return 1 if bad or not outcomes else 0
+
+
+def _cluster(given: argparse.Namespace, folder: Path) -> AbstractContextManager[Path]:
+    if given.kubeconfig:
+        return nullcontext(given.kubeconfig.absolute())
+    return (clusters.real if given.real else clusters.local)(folder)
 
 
 def tell(outcomes: list[Outcome], suite: Suite) -> int:

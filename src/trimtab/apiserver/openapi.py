@@ -16,6 +16,7 @@ from trimtab.apiserver.facts import Facts, kubernetes
 from trimtab.apiserver.facts.reader import references
 from trimtab.apiserver.messages import JSON, TEXT, Request, Response
 from trimtab.apiserver.openapipaths import page, paths_of
+from trimtab.apiserver.prose import described
 
 Json: TypeAlias = dict[str, Any]
 
@@ -155,7 +156,10 @@ class Documents:
             "openapi": "3.0.0",
             "info": self._info(),
             "paths": paths,
-            "components": {**({"schemas": schemas} if schemas else {}), "securitySchemes": {"BearerToken": _BEARER}},
+            "components": {
+                **({"schemas": described(schemas)} if schemas else {}),
+                "securitySchemes": {"BearerToken": _BEARER},
+            },
         }
 
     def _info(self) -> Json:
@@ -168,6 +172,9 @@ class Documents:
         for path in self._group_versions():
             document = self._version_3(path)
             definitions |= _as_definitions(document["components"]["schemas"])
+            for kind in self._kinds(path):
+                if kind.definition is not None:
+                    definitions |= kind.definition.openapi_v2(kind.version)
             paths |= {where: _as_path(item) for where, item in document["paths"].items()}
         for path in self._all():
             if path not in self._group_versions():

@@ -96,6 +96,10 @@ async def test_what_is_there_counts_and_what_goes_does_not() -> None:
         assert q.status.hard == {"configmaps": "2", "cpu": "1", "resourcequotas": "2", "secrets": "3"}
         assert set(q.status.used) == set(q.status.hard)
 
+        forged = MergePatch({"status": {"hard": {"secrets": "1000"}}})
+        await client.patch(ResourceQuota, "q", forged, namespace="shop", subresource="status")
+        await cluster.until(ResourceQuota, "q", lambda q: q.status.hard["secrets"] == "3", namespace="shop")
+
         await client.create(a_quota("other", pods="1"))
         await used(resourcequotas="2")
         await client.delete(ResourceQuota, "other", namespace="shop")

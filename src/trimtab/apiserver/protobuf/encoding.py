@@ -71,12 +71,15 @@ def _definition(api_version: str, kind: str) -> str:
 @cache
 def _struct(definition: str) -> Encode:
     """The function that writes a struct."""
-    schema = named(definition)
+    return _encoder(definition, named(definition))
+
+
+def _encoder(definition: str, schema: Schema) -> Encode:
     puts: dict[str, Put] = {}
     places: list[tuple[frozenset[str], Put]] = []
 
     def encode(obj: Json) -> bytes:
-        if not puts:  # at first use, since definitions may hold themselves
+        if not puts and not places:  # at first use, since definitions may hold themselves
             _fill(definition, schema, puts, places)
         out: list[bytes] = []
         for name, value in obj.items():
@@ -96,28 +99,21 @@ def _fill(definition: str, schema: Schema, puts: dict[str, Put], places: list[tu
     for field in fields_of(definition):
         if not field.number:
             continue
-        if field.inline:
+        if field.inline:  # its fields are among those of the struct around it
             inner = f"{definition.rpartition('.')[0]}.{field.name}"
-            names = frozenset(each.name for each in fields_of(inner))
-            places.append((names, _message(field.number, _within(schema, inner))))
+            places.append((_names_in(inner), _message(field.number, _encoder(inner, schema))))
         elif (below := schema.fields.get(field.name)) is not None:
             listed = (definition, field.name) in _MESSAGES
             puts[field.name] = _message(field.number, _listed(below.items)) if listed else _field(field.number, below)
 
 
-def _within(schema: Schema, definition: str) -> Encode:
-    """A struct that stands in place: its fields are among those of the struct around it."""
-    puts: dict[str, Put] = {}
-    _fill(definition, schema, puts, [])
-
-    def encode(obj: Json) -> bytes:
-        out: list[bytes] = []
-        for name, value in obj.items():
-            if name in puts and value is not None:
-                puts[name](value, out)
-        return b"".join(out)
-
-    return encode
+def _names_in(definition: str) -> frozenset[str]:
+    """The fields of a struct in JSON, with those of structs that stand in place there."""
+    package = definition.rpartition(".")[0]
+    found: set[str] = set()
+    for each in fields_of(definition):
+        found |= _names_in(f"{package}.{each.name}") if each.inline else {each.name}
+    return frozenset(found)
 
 
 def _field(number: int, schema: Schema) -> Put:

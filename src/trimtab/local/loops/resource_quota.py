@@ -79,7 +79,11 @@ def used_of(quota: Json, bucket: str, objects: Iterable[Json]) -> dict[str, Quan
 
 
 def _limits(quota: ResourceQuota) -> Hashable:
-    return tuple(sorted((name, str(most)) for name, most in quota.spec.hard.items()))
+    """What may stand in its status only as it is in its spec. What is used, admission changes all the time."""
+    wanted, said = (
+        sorted((name, str(most)) for name, most in hard.items()) for hard in (quota.spec.hard, quota.status.hard)
+    )
+    return tuple(wanted), tuple(said)
 
 
 async def gone(_key: str, ctx: Context) -> None:

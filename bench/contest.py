@@ -13,6 +13,7 @@ import msgspec
 from bench import client, loading, workqueue
 from bench.harness import BenchError, compete
 from bench.informer import contest as informer
+from bench.local import contest as local
 from bench.machine import Machine, look_around
 from bench.place import Place
 from bench.reconcile import contest as reconcile
@@ -20,7 +21,7 @@ from bench.report import Section, section
 from bench.table import as_markdown, as_text
 from trimtab.testing.control_plane import ControlPlane
 
-_CONTESTS = {"client": client, "informer": informer, "queue": workqueue, "reconcile": reconcile}
+_CONTESTS = {"client": client, "informer": informer, "local": local, "queue": workqueue, "reconcile": reconcile}
 
 
 class Report(msgspec.Struct):

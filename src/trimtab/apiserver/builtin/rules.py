@@ -12,6 +12,9 @@ from trimtab.apiserver.builtin import (
     certificates,
     claims,
     data,
+    deviceclaims,
+    devices,
+    deviceslices,
     disks,
     endpoints,
     events,
@@ -141,6 +144,14 @@ _RULES: Final[dict[str, Rules]] = {
     "certificatesigningrequests.certificates.k8s.io": Rules(
         certificates.check_request, status=certificates.check_request_status
     ),
+    "deviceclasses.resource.k8s.io": Rules(devices.check_class),
+    "resourceclaims.resource.k8s.io": Rules(
+        change=deviceclaims.check_claim_change, status=deviceclaims.check_claim_status, create=deviceclaims.check_claim
+    ),
+    "resourceclaimtemplates.resource.k8s.io": Rules(
+        change=deviceclaims.check_template_change, create=deviceclaims.check_template
+    ),
+    "resourceslices.resource.k8s.io": Rules(deviceslices.check_slice, deviceslices.check_slice_change),
     "apiservices.apiregistration.k8s.io": Rules(registration.check_service, status=registration.check_service_status),
 }
 _NONE: Final = Rules()

@@ -210,6 +210,15 @@ def _sort_by(offset: int, target: Expr | None, args: list[Expr]) -> Expr:
     return make.bind(_SORTED, target, ordered)
 
 
+def _bind(offset: int, target: Expr | None, args: list[Expr]) -> Expr:
+    name, value, result = args[0], args[1], args[2]
+    if not isinstance(target, Ident) or target.name != "cel":
+        return _Maker(offset).call("bind", *args, target=target)
+    if not isinstance(name, Ident):
+        raise MacroError(name.offset, "cel.bind() variable names must be simple identifiers")
+    return _Maker(offset).bind(name.name, value, result)
+
+
 MACROS: Final[dict[str, Expander]] = {
     "has:1:False": _has,
     "all:2:True": _all(False),
@@ -233,3 +242,6 @@ MACROS: Final[dict[str, Expander]] = {
     "sortBy:2:True": _sort_by,
 }
 """The macros that expressions in Kubernetes may use, by name, number of arguments, and whether called on something."""
+
+BINDING: Final = {**MACROS, "bind:3:True": _bind}
+"""Those that select devices may use: `cel.bind` too."""

@@ -31,7 +31,7 @@ from trimtab.apiserver.cel.library.optionals import OPTIONALS
 from trimtab.apiserver.cel.library.standard import STANDARD
 from trimtab.apiserver.cel.library.strings import JSON_PATCH, REGEX, STRINGS
 from trimtab.apiserver.cel.linting import lint
-from trimtab.apiserver.cel.macros import MACROS
+from trimtab.apiserver.cel.macros import BINDING, MACROS
 from trimtab.apiserver.cel.parser import parse
 from trimtab.apiserver.cel.planning import Step, plan
 from trimtab.apiserver.cel.structs import field_type, struct_type
@@ -85,11 +85,17 @@ class Environment:
     """The variables and functions that an expression can use. It can compile any number of them."""
 
     def __init__(
-        self, variables: Mapping[str, Variable], library: Library = KUBERNETES, *, makes_structs: bool = False
+        self,
+        variables: Mapping[str, Variable],
+        library: Library = KUBERNETES,
+        *,
+        makes_structs: bool = False,
+        binds: bool = False,
     ) -> None:
-        """`makes_structs` lets expressions make parts of objects and of patches."""
+        """`makes_structs` lets expressions make parts of objects and of patches; `binds`, name values by `cel.bind`."""
         self._variables = dict(variables)
         self._library = library
+        self._macros = BINDING if binds else MACROS
         self._struct_type = struct_type if makes_structs else _no_struct
         self._structs: dict[str, Declared] = {}
         for variable in variables.values():
@@ -104,7 +110,7 @@ class Environment:
             raise compile_error(source, [Issue(None, "max recursion depth exceeded")]) from None
 
     def _compile(self, source: str) -> Program:
-        tree = parse(source, MACROS)
+        tree = parse(source, self._macros)
         types = {name: variable.type for name, variable in self._variables.items()}
         check(source, tree, types, self._library.functions, self._field, self._struct_type)
         lint(source, tree)

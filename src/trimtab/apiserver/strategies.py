@@ -166,7 +166,10 @@ class _Pods(Strategy):
 
     def prepare_create(self, obj: Json) -> None:
         super().prepare_create(obj)
-        obj["status"]["qosClass"] = pods.quality_of_service(cast("Json", obj.get("spec") or {}))
+        spec = cast("Json", obj.get("spec") or {})
+        obj["status"]["qosClass"] = pods.quality_of_service(spec)
+        if spec.get("schedulingGates"):
+            obj["status"]["conditions"] = [pods.gated(self._stamp())]
 
     def prepare_part(self, part: str, new: Json, old: Json) -> None:
         if part not in _POD_PARTS:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, metadata, statuses
 from trimtab.apiserver.allotting import Allotments
+from trimtab.apiserver.builtin.remarks import remarks_on
 from trimtab.apiserver.calls import Admission, Call
 from trimtab.apiserver.catalogue import Kind
 from trimtab.apiserver.managed import fields_after
@@ -98,6 +99,7 @@ class Writer:
             found = self._allotments.allot(call.target.key_of(made["name"]), obj, dry_run=call.options.dry_run)
         if found:
             raise statuses.invalid(kind.kind, kind.stored_group, made.get("name", ""), found)
+        call.warnings += remarks_on(str(kind), obj, None)
         try:
             if self._admission is not None:
                 await self._admission.validate(call, "CREATE", obj, None)
@@ -206,6 +208,8 @@ class Writer:
             found = self._allotments.allot(call.target.key, new)
         if found:
             raise statuses.invalid(kind.kind, kind.stored_group, call.target.name, found)
+        if sub is None:
+            call.warnings += remarks_on(str(kind), new, old)
         try:
             return await self._store_change(call, record, new, old)
         finally:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 from typing import Any, Final, TypeAlias, cast
 
-from trimtab.apiserver import causes
+import msgspec
+
+from trimtab.apiserver import causes, gojson
 from trimtab.apiserver.builtin import texts
 from trimtab.apiserver.causes import Cause
 
@@ -18,6 +20,11 @@ _NEEDED: Final = {
     "kubernetes.io/dockercfg": (".dockercfg",),
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
 }
+_JSON: Final = {
+    "kubernetes.io/dockercfg": ".dockercfg",
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+}
+_GO_TYPES: Final = {list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 _ACCOUNT: Final = "kubernetes.io/service-account.name"
 
 
@@ -43,6 +50,8 @@ def check_secret(obj: Json) -> list[Cause]:
     found = _check_keys(data, "data") + _check_size(sum(map(_size, data.values())), "data")
     kind = obj.get("type", "")
     found += [causes.required(f"data[{key}]") for key in _NEEDED.get(kind, ()) if key not in data]
+    if (key := _JSON.get(kind)) is not None and key in data:
+        found += _check_json(data[key], f"data[{key}]")
     if kind == "kubernetes.io/basic-auth" and "username" not in data and "password" not in data:
         found += [causes.required(f"data[{key}]") for key in ("username", "password")]
     if kind == "kubernetes.io/service-account-token":
@@ -50,6 +59,25 @@ def check_secret(obj: Json) -> list[Cause]:
         if not annotations.get(_ACCOUNT):
             found.append(causes.required(f"metadata.annotations[{_ACCOUNT}]"))
     return found
+
+
+def _check_json(coded: str, field: str) -> list[Cause]:
+    """Whether what is for a registry is an object in JSON; nothing of it is shown."""
+    content = base64.b64decode(coded)
+    try:
+        msgspec.json.decode(content, type=dict[str, Any] | None)
+    except msgspec.ValidationError:
+        why = f"json: cannot unmarshal {_go_type(content)} into Go value of type map[string]interface {{}}"
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        why = gojson.fault(content)
+    else:
+        return []
+    return [causes.invalid(field, "<secret contents redacted>", why)]
+
+
+def _go_type(content: bytes) -> str:
+    value: object = msgspec.json.decode(content)
+    return next(name for kind, name in _GO_TYPES.items() if isinstance(value, kind))
 
 
 def check_secret_change(new: Json, old: Json) -> list[Cause]:

@@ -11,6 +11,7 @@ from trimtab.apiserver.builtin import devices, texts
 from trimtab.apiserver.builtin.affinity import check_node_selector
 from trimtab.apiserver.builtin.budgets import check_conditions
 from trimtab.apiserver.builtin.selectors import check_labels
+from trimtab.apiserver.builtin.shapes import shown
 from trimtab.apiserver.causes import Cause
 
 Json: TypeAlias = dict[str, Any]
@@ -55,9 +56,9 @@ def check_template_change(new: Json, old: Json) -> list[Cause]:
     spec = texts.spec_of(new)
     if spec == texts.spec_of(old):
         return []
-    shown = causes.Struct(texts.part(spec, "metadata"))
-    shown["Spec"] = _shown_spec(texts.part(spec, "spec"))
-    return [causes.invalid("spec", shown, texts.IMMUTABLE)]
+    told = causes.Struct(texts.part(spec, "metadata"))
+    told["Spec"] = _shown_spec(texts.part(spec, "spec"))
+    return [causes.invalid("spec", told, texts.IMMUTABLE)]
 
 
 # What is asked for
@@ -230,9 +231,9 @@ def _check_device(device: Json, path: str, allotted: set[tuple[str, str, str, st
     found = _check_which(device, path) + _check_share(device, path)
     if _device(device) not in allotted:
         names_ = ("Driver", "Pool", "Device")
-        shown = causes.Struct(zip(names_, _device(device)[:3], strict=True))
-        shown["ShareID"] = device.get("shareID", "")
-        found.append(causes.invalid(path, shown, "must be an allocated device in the claim"))
+        told = causes.Struct(zip(names_, _device(device)[:3], strict=True))
+        told["ShareID"] = device.get("shareID", "")
+        found.append(causes.invalid(path, told, "must be an allocated device in the claim"))
     conditions = cast("list[Json]", device.get("conditions") or [])
     if len(conditions) > _CONDITIONS_MOST:
         found.append(causes.too_many(f"{path}.conditions", len(conditions), _CONDITIONS_MOST))
@@ -300,16 +301,4 @@ _CLAIM: Final = {
 
 
 def _shown_spec(spec: Json) -> causes.Struct:
-    return causes.Struct({"Devices": _shown(texts.part(spec, "devices"), _CLAIM)})
-
-
-def _shown(value: Any, fields: Any) -> Any:
-    """A value under the names of Go's fields, in their order, with what is not set."""
-    if fields is None or value is None:
-        return value
-    if isinstance(value, list):
-        return [_shown(each, fields) for each in cast("list[Any]", value)]
-    shown = causes.Struct()
-    for name, (go_name, zero, inner) in fields.items():
-        shown[go_name] = _shown(value.get(name, zero), inner)
-    return shown
+    return causes.Struct({"Devices": shown(texts.part(spec, "devices"), _CLAIM)})

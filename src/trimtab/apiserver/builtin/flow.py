@@ -7,6 +7,8 @@ from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
 from trimtab.apiserver.builtin import texts
+from trimtab.apiserver.builtin.mandatory import CATCH_ALL, LEVEL, SCHEMA, SCHEMAS
+from trimtab.apiserver.builtin.shapes import shown
 from trimtab.apiserver.causes import Cause
 
 Json: TypeAlias = dict[str, Any]
@@ -34,8 +36,8 @@ def check_schema(obj: Json) -> list[Cause]:
         found.append(causes.invalid("spec.matchingPrecedence", rank, why))
     method = spec.get("distinguisherMethod")
     if method is not None and method.get("type") not in _METHODS:
-        shown = causes.Struct(Type=method.get("type", ""))
-        found.append(causes.unsupported("spec.distinguisherMethod.type", shown, _METHODS))
+        told = causes.Struct(Type=method.get("type", ""))
+        found.append(causes.unsupported("spec.distinguisherMethod.type", told, _METHODS))
     level = texts.part(spec, "priorityLevelConfiguration").get("name", "")
     field = "spec.priorityLevelConfiguration.name"
     found += (
@@ -45,6 +47,8 @@ def check_schema(obj: Json) -> list[Cause]:
     )
     for where, rule in texts.numbered(spec, "spec", "rules"):
         found += _check_rule(rule, where)
+    if name in SCHEMAS and spec != SCHEMAS[name]:
+        found.append(causes.invalid("spec", shown(spec, SCHEMA), f"spec of '{name}' must equal the fixed value"))
     return found
 
 
@@ -172,7 +176,20 @@ def check_level(obj: Json) -> list[Cause]:
         found += (
             [causes.unsupported("spec.type", kind, ("Exempt", "Limited"))] if kind else [causes.required("spec.type")]
         )
-    return found
+    return found + _check_fixed_level(name, spec)
+
+
+def _check_fixed_level(name: str, spec: Json) -> list[Cause]:
+    """Whether a level that always has to be is as it has to be."""
+    if name == "exempt" and (kind := spec.get("type")) is not None:
+        if kind == "Exempt" and spec.get("limited") is None:
+            return []
+        why = "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value"
+    elif name == "catch-all" and spec != CATCH_ALL:
+        why = "spec of 'catch-all' must equal the fixed value"
+    else:
+        return []
+    return [causes.invalid("spec", shown(spec, LEVEL), why)]
 
 
 def _check_shares(config: Json, where: str) -> list[Cause]:

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
 from trimtab.apiserver.builtin import selectors, texts
+from trimtab.apiserver.builtin.jobpolicies import check_policy
 from trimtab.apiserver.builtin.pods import check_template
 from trimtab.apiserver.causes import Cause
 
@@ -92,6 +93,8 @@ def check_job_spec(spec: Json, path: str) -> list[Cause]:
             why = 'must be a domain-prefixed path (such as "acme.io/foo")'
             found.append(causes.invalid(f"{path}.managedBy", manager, why))
     template = cast("Json", spec.get("template") or {})
+    if spec.get("podFailurePolicy") is not None:
+        found += check_policy(spec, f"{path}.podFailurePolicy")
     found += check_template(template, f"{path}.template")
     policy = cast("Json", template.get("spec") or {}).get("restartPolicy", "")
     if policy in ("", "Always"):

@@ -248,6 +248,18 @@ def _unchangeable(spec: Json, was: Json) -> Json:
     return kept
 
 
+def gated(now: str) -> Json:
+    """What is told of a Pod that nobody may place yet."""
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+    }
+
+
 def quality_of_service(spec: Json) -> str:
     """How a Pod is treated where there is too little: by what its containers ask for and may have."""
     asked = granted = False

@@ -26,7 +26,7 @@ _SPECIAL: Final[dict[tuple[str, str], Node]] = {
     ("CustomResourceDefinition", "status"): of(("f:spec",)),
     ("Deployment", "status"): of(("f:spec",), ("f:metadata", "f:labels")),
     ("Pod", "status"): of(("f:spec",), ("f:metadata", "f:deletionTimestamp"), ("f:metadata", "f:ownerReferences")),
-    ("CertificateSigningRequest", ""): of(("f:status",)),
+    ("CertificateSigningRequest", ""): of(("f:spec",), ("f:status",)),
     ("CertificateSigningRequest", "status"): of(("f:spec",), ("f:status", "f:conditions")),
     ("CertificateSigningRequest", "approval"): of(("f:spec",), ("f:status", "f:certificate")),
 }

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 from trimtab.apiserver import causes, names
 from trimtab.apiserver.builtin import devices, texts
 from trimtab.apiserver.builtin.affinity import check_node_selector
+from trimtab.apiserver.builtin.shapes import shown
 from trimtab.apiserver.causes import Cause
 from trimtab.kube.quantity import Quantity
 
@@ -23,6 +24,17 @@ _TAINTS_MOST: Final = 16
 _VALUES_MOST: Final = 48
 _OPTIONS_MOST: Final = 10
 _SCALARS: Final = ("bool", "int", "string", "version")
+_ATTRIBUTE: Final = {
+    "int": ("IntValue", None, None),
+    "bool": ("BoolValue", None, None),
+    "string": ("StringValue", None, None),
+    "version": ("VersionValue", None, None),
+    "ints": ("IntValues", None, None),
+    "bools": ("BoolValues", None, None),
+    "strings": ("StringValues", None, None),
+    "versions": ("VersionValues", None, None),
+}
+"""As the server shows one."""
 _VERSION: Final = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
     r"(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
@@ -174,10 +186,7 @@ def _check_attribute(attribute: Json, path: str) -> list[Cause]:
     if not given:
         found.append(causes.invalid(path, "", "exactly one value must be specified"))
     elif len(given) > 1:
-        shown = causes.Struct(
-            {name: attribute[name] for name in ("int", "bool", "string", "version") if attribute.get(name) is not None}
-        )
-        found.append(causes.invalid(path, shown, "exactly one value must be specified"))
+        found.append(causes.invalid(path, shown(attribute, _ATTRIBUTE), "exactly one value must be specified"))
     return found
 
 
@@ -233,6 +242,10 @@ def _check_shared_capacity(capacity: Json, path: str) -> list[Cause]:
     return []
 
 
+def _in_numbers(option: str) -> str:
+    return str(Quantity(option).value())
+
+
 def _check_options(policy: Json, path: str, usual: str, most: str) -> list[Cause]:
     items = texts.numbered(policy, path, "validValues")
     found = [
@@ -245,7 +258,7 @@ def _check_options(policy: Json, path: str, usual: str, most: str) -> list[Cause
         why = f"option is larger than capacity value: {most}"
         return [causes.invalid(at, option, why)] if Quantity(option) > Quantity(most) else []
 
-    found += devices.check_set(policy, path, "validValues", _OPTIONS_MOST, check, devices.itself)
+    found += devices.check_set(policy, path, "validValues", _OPTIONS_MOST, check, _in_numbers)
     if len(items) > _OPTIONS_MOST or all(Quantity(option) != Quantity(usual) for _, option in items):
         why = "default value is not valid according to the requestPolicy"
         found.append(causes.invalid(f"{path}.validValues", usual, why))
@@ -266,7 +279,7 @@ def _check_bounds(bounds: Json, path: str, usual: str, most: str) -> list[Cause]
             ("max", Quantity(high) > Quantity(most), high, f"max is larger than capacity value: {most}"),
             ("max", Quantity(usual) > Quantity(high), usual, f"default is more than max: {high}"),
         ]
-    found = [causes.invalid(f"{path}.{name}", shown, why) for name, broken, shown, why in rules if broken]
+    found = [causes.invalid(f"{path}.{name}", value, why) for name, broken, value, why in rules if broken]
     return found if step is None else found + _check_steps(path, (usual, high), low, step, most)
 
 

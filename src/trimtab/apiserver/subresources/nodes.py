@@ -25,6 +25,7 @@ Json: TypeAlias = dict[str, Any]
 _NAMES: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 _ADDRESSES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 _KUBELET: Final = 10250
+_SIMULATED: Final = "there is no {} here: Pods are simulated, and no process runs in them; kubectl logs is there"
 _PATHS: Final = {"log": "containerLogs", "portforward": "portForward"}
 _CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 
@@ -65,7 +66,7 @@ class OnNodes:
             raise statuses.bad_request(f"pod {target.name} does not have a host assigned")
         where = self._address(node)
         if wanted is None:
-            raise statuses.bad_request("Upgrade request required")
+            raise statuses.bad_request("Upgrade request required" if self._nodes is None else _SIMULATED.format(what))
         if self._nodes is None:
             path = "/".join(filter(None, (_PATHS.get(what, what), target.namespace, target.name, container)))
             raise statuses.unknown(f'Get "https://{where}/{path}": dial tcp {where}: connect: connection refused')

@@ -13,6 +13,7 @@ from trimtab.kube.dynamic import dynamic
 from trimtab.kube.kinds import Resource
 from trimtab.kube.meta.v1 import ObjectMeta, OwnerReference
 from trimtab.kube.owners import owner_reference
+from trimtab.kube.wire import to_wire
 from trimtab.local import Cluster
 from trimtab.local.loops.garbage.graph import (
     FOREGROUND,
@@ -80,6 +81,19 @@ def test_in_the_foreground_what_blocks_goes_first() -> None:
     assert made.decide("c") == Delete("Background")
     assert "a" in made.lose("c")
     assert made.decide("a") == Release(FOREGROUND)
+
+
+def test_who_waits_for_itself_over_others_waits_for_the_rest_alone() -> None:
+    going: Any = {"deleting": True, "finalizers": (FOREGROUND,)}
+    a, b, c, d = thing("a", "c", **going), thing("b", "a", **going), thing("c", "b", **going), thing("d", "a")
+    made = graph(a, b, c, d)
+    assert made.decide("a") == Wait((d,))
+    assert [made.decide(each) for each in "bc"] == [Release(FOREGROUND)] * 2
+    made.lose("d")
+    assert made.decide("a") == Release(FOREGROUND)
+    made.see(thing("b", "a"))
+    assert made.decide("a") == Wait((made.things["b"],)), "it is not on its way yet"
+    assert graph(thing("s", "s", **going)).decide("s") == Release(FOREGROUND)
 
 
 def test_orphans_lose_their_owner_before_it_goes() -> None:
@@ -157,6 +171,18 @@ async def test_a_chain_goes_in_the_foreground_from_its_end(cluster: Cluster) -> 
                 if len(gone) == 3:
                     break
         assert gone == ["third", "second", "first"]
+
+
+async def test_a_circle_goes_in_the_foreground(cluster: Cluster) -> None:
+    async with cluster:
+        client = cluster.client
+        first = await create(client, "a")
+        last = await create(client, "c", await create(client, "b", first))
+        owner = {"ownerReferences": [to_wire(owner_reference(last))]}
+        await client.patch(ConfigMap, "a", MergePatch({"metadata": owner}))
+        await client.delete(first, propagation="Foreground")
+        for name in "abc":
+            await cluster.until_gone(ConfigMap, name)
 
 
 async def test_orphans_stay_without_an_owner(cluster: Cluster) -> None:

@@ -1,6 +1,6 @@
-"""The Service `kubernetes` in `default`: the API server as Pods know it.
+"""The Service `kubernetes` in `default`, the API server as Pods know it, comes back when somebody deletes it.
 
-A real kube-apiserver keeps it. It has no endpoints here: addresses of loopback are not allowed in them.
+A server has it from its start (`apiserver/standing.py`); that of Kubernetes also keeps it.
 """
 
 from __future__ import annotations

@@ -160,11 +160,26 @@ class Graph:
             theirs = tuple(self.dependents(uid))
             return Leave(theirs) if theirs else Release(ORPHAN)
         if thing.waits:
-            blocking = tuple(each for each in self.dependents(uid) if _blocks(each, uid))
+            blocking = tuple(each for each in self._blocking(uid) if not self._leads_back(each, uid))
             return Wait(blocking) if blocking else Release(FOREGROUND)
         if thing.deleting or not thing.owners:
             return None
         return self._judge(thing)
+
+    def _blocking(self, uid: str) -> Iterable[Thing]:
+        return (each for each in self.dependents(uid) if _blocks(each, uid))
+
+    def _leads_back(self, thing: Thing, uid: str) -> bool:
+        """Whether it waits, over others or directly, for the very object that waits for it: then neither would go."""
+        seen, todo = set[str](), [thing]
+        while todo:
+            each = todo.pop()
+            if each.uid == uid:
+                return True
+            if each.waits and each.uid not in seen:
+                seen.add(each.uid)
+                todo += self._blocking(each.uid)
+        return False
 
     def _judge(self, thing: Thing) -> Deed | None:
         """What becomes of an object with owners."""
@@ -183,7 +198,7 @@ class Graph:
             return Check(tuple(unknown))
         if solid:
             return Unlink(frozenset(gone | waiting)) if gone or waiting else None
-        if waiting and any(_blocks(each, thing.uid) for each in self.dependents(thing.uid)):
+        if waiting and any(self._blocking(thing.uid)):
             return Delete("Foreground")
         if ORPHAN in thing.finalizers:
             return Delete("Orphan")

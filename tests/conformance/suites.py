@@ -28,4 +28,8 @@ SUITES: Final = {
             "CustomResourceFieldSelectors": "it deploys a conversion webhook, whose container would have to answer",
         },
     ),
+    "apps": Suite(focus="sig-apps.*Conformance", skip="Serial|Slow"),
+    "auth": Suite(focus="sig-auth.*Conformance", skip="Serial|Slow"),
+    "cli": Suite(focus="sig-cli.*Conformance", skip="Serial|Slow"),
+    "scheduling": Suite(focus="sig-scheduling.*Conformance", skip="Serial|Slow"),
 }

@@ -253,6 +253,15 @@ class _Requests(Strategy):
         certificates.fill_conditions(new, old, self._stamp())
 
 
+class _Slices(Strategy):
+    """A taint of a device tells since when it is there."""
+
+    def fill(self, obj: Json) -> None:
+        for device in cast("list[Json]", cast("Json", obj.get("spec") or {}).get("devices") or []):
+            for taint in cast("list[Json]", device.get("taints") or []):
+                taint.setdefault("timeAdded", self._stamp())
+
+
 class _Leases(Strategy):
     def prepare_create(self, obj: Json) -> None:
         super().prepare_create(obj)
@@ -283,6 +292,7 @@ _CLASSES: Final[dict[str, type[Strategy]]] = {
     "csidrivers.storage.k8s.io": _Drivers,
     "certificatesigningrequests.certificates.k8s.io": _Requests,
     "services": _Services,
+    "resourceslices.resource.k8s.io": _Slices,
     "jobs.batch": _Jobs,
     "daemonsets.apps": _DaemonSets,
     "leases.coordination.k8s.io": _Leases,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias, cast
 
+from trimtab.apiserver.builtin import texts
 from trimtab.apiserver.builtin.autoscalers import complete_in_v1
 from trimtab.apiserver.builtin.claims import fill_claim_spec
 from trimtab.apiserver.builtin.endpoints import fill_slice
@@ -183,6 +184,11 @@ def _services(obj: Json) -> None:
     for each in spec.get("ports") or ():
         if each.get("targetPort") in (None, 0, ""):
             each["targetPort"] = each.get("port", 0)
+    if spec.get("type") == "LoadBalancer":
+        balancer = texts.part(texts.part(obj, "status"), "loadBalancer")
+        for each in cast("list[Json]", balancer.get("ingress") or []):
+            if each.get("ip") and each.get("ipMode") is None:
+                each["ipMode"] = "VIP"
 
 
 def _claims(obj: Json) -> None:

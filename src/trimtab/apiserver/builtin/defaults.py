@@ -22,6 +22,7 @@ _SET_LATER: Final = frozenset(  # strategies know better what facts tell of thes
     {"namespaces", "rolebindings.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io"}
 )
 _OLD_AUTOSCALER: Final = "io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler"  # its default depends on an annotation
+_UNLIMITED: Final = 2**31 - 1
 _CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
@@ -163,10 +164,14 @@ def _jobs(obj: Json) -> None:
     spec = obj["spec"]
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = 1
+    if spec.get("backoffLimitPerIndex") is not None:
+        spec.setdefault("backoffLimit", _UNLIMITED)
+    if spec.get("podFailurePolicy") is not None:
+        spec.setdefault("podReplacementPolicy", "Failed")
     labels = cast("Json", cast("Json", spec["template"].get("metadata") or {}).get("labels") or {})
     metadata = _struct(obj, "metadata")
     if labels and not metadata.get("labels"):
-        metadata["labels"] = dict(labels)
+        metadata["labels"] = labels  # the same ones: a new Job gets what its template gets besides (jobs.py)
 
 
 def _cron_jobs(obj: Json) -> None:

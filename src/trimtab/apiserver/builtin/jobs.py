@@ -42,7 +42,8 @@ def prepare_job(obj: Json) -> None:
     selector = cast("Json", spec.get("selector") or {})
     wanted = {**cast("Json", selector.get("matchLabels") or {}), _PREFIX + _UID: uid}
     obj["spec"] = {**spec, "template": template, "selector": {**selector, "matchLabels": wanted}}
-    metadata["labels"] = metadata.get("labels") or dict(template["metadata"]["labels"])
+    if not metadata.get("labels") or metadata["labels"] is there:
+        metadata["labels"] = dict(template["metadata"]["labels"])
 
 
 def check_job(obj: Json) -> list[Cause]:

@@ -15,8 +15,9 @@ from trimtab.kube.dynamic import Dynamic, dynamic
 _MANAGER: Final = "trimtab-dev"
 _LARGEST: Final = 32 << 20
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
-_FIRST: Final = ("CustomResourceDefinition", "Namespace")
 _DEFINED: Final = "CustomResourceDefinition"
+_SPACE: Final = "Namespace"
+_FIRST: Final = (_DEFINED, _SPACE, "ServiceAccount")
 
 
 class ManifestError(TrimtabError):
@@ -33,7 +34,11 @@ def read_manifests(path: Path) -> list[dict[str, Any]]:
 
 
 async def apply_manifests(client: Client, objects: list[dict[str, Any]]) -> int:
-    """Apply them, in this order; a kind that is defined among them is waited for. How many there are."""
+    """Apply them, in this order. How many there are.
+
+    A kind that is defined among them is waited for, and so is the service account of a namespace: Pods need it.
+    """
+    from trimtab.kube.core.v1 import ServiceAccount
     from trimtab.local.waiting import until
 
     for raw in objects:
@@ -43,6 +48,8 @@ async def apply_manifests(client: Client, objects: list[dict[str, Any]]) -> int:
             made = await client.apply(obj, field_manager=_MANAGER, force=True)
             if raw["kind"] == _DEFINED:
                 await until(client, kind, made.metadata.name, _is_established)
+            elif raw["kind"] == _SPACE:
+                await until(client, ServiceAccount, "default", namespace=made.metadata.name)
         except (ApiError, UnknownKind) as error:
             raise ManifestError(f"cannot load {raw['kind']} {raw['metadata'].get('name', '')}: {error}") from error
     return len(objects)

@@ -18,11 +18,11 @@ from trimtab.client.options import LabelQuery
 from trimtab.controller import App, Option, Options
 from trimtab.errors import TrimtabError
 from trimtab.kube.conditions import is_condition_true
-from trimtab.kube.core.v1 import Node
+from trimtab.kube.core.v1 import Node, ServiceAccount
 from trimtab.kube.dynamic import Dynamic
 from trimtab.kube.objects import Object
 from trimtab.kube.wire import K
-from trimtab.local.loops import load_loops
+from trimtab.local.loops import LOOPS, load_loops
 from trimtab.local.loops.kubernetes_service import ApiPort
 from trimtab.local.loops.volumes.binding import NAME as VOLUMES
 from trimtab.local.loops.volumes.binding import make_default_class
@@ -35,6 +35,7 @@ from trimtab.local.waiting import SECONDS, until, until_all, until_gone
 from trimtab.manager import Manager, Part, Phase
 from trimtab.manager.lifecycle import Stop
 
+_ACCOUNTS = "serviceaccount-controller"
 _NOT_READY = "node.kubernetes.io/not-ready"
 _STOP_SECONDS = 2.0  # for a loop to finish what it has in hand: it writes to this process
 
@@ -66,10 +67,17 @@ class Cluster:
         store = None if data_dir is None else Store(Database(data_dir / "objects.db"))
         self.logs = Logs(now=now)
         """What the containers have said."""
-        self.server = Server(store, surroundings=Surroundings(now=now), nodes=self.logs if nodes else None)
+        wanted = LOOPS.keys() if loops is None else set(loops)
+        self._has_accounts = _ACCOUNTS in wanted
+        self.server = Server(
+            store,
+            surroundings=Surroundings(now=now),
+            nodes=self.logs if nodes else None,
+            plugins_on=["ServiceAccount"] if self._has_accounts else (),
+        )
         self.client = Client(self.transport())
         """May do everything."""
-        self._loops = load_loops(loops)
+        self._loops = load_loops(wanted)
         self._apps = [*self._loops.apps, *apps]
         self._nodes = nodes
         self._options = Options(options)
@@ -119,6 +127,8 @@ class Cluster:
             waiting.cancel()
             self.server.close()
             await self._running
+        if self._has_accounts:  # without its account no Pod can be made
+            await self.until(ServiceAccount, "default", namespace="default")
         await self._nodes_ready()
         return self
 

@@ -81,7 +81,12 @@ async def test_pods_of_nobody_count_for_nothing_where_a_share_is_asked_for() -> 
         await world.client.create(budget(maxUnavailable=1))
         await world.passes(10)
         assert await status(world) == (0, 0, 1, 0, "InsufficientPods")
-        assert len(world.said("UnmanagedPods")) >= 1
+        told = world.said("UnmanagedPods")
+        shown = (
+            "&LabelSelector{MatchLabels:map[string]string{app: web,},MatchExpressions:[]LabelSelectorRequirement{},}"
+        )
+        assert told
+        assert all(f"(selector: {shown}) were found" in each for each in told)
 
 
 @virtual

@@ -15,7 +15,7 @@ from trimtab.kube.conditions import ConditionStatus, set_condition
 from trimtab.kube.core.v1 import Pod, ReplicationController
 from trimtab.kube.dynamic import dynamic
 from trimtab.kube.intorstring import scaled
-from trimtab.kube.meta.v1 import Condition, OwnerReference
+from trimtab.kube.meta.v1 import Condition, LabelSelector, OwnerReference
 from trimtab.kube.owners import controller_of
 from trimtab.kube.policy.v1 import PodDisruptionBudget
 from trimtab.kube.selectors import Selector
@@ -38,6 +38,19 @@ _UNMANAGED: Final = (
 
 class NoScale(TrimtabError):
     """Nobody knows how many Pods there should be."""
+
+
+def _in_go(selector: LabelSelector | None) -> str:
+    """A selector as Kubernetes' own controller, which is written in Go, tells of it."""
+    if selector is None:
+        return "nil"
+    labels = "".join(f"{name}: {value}," for name, value in sorted(selector.match_labels.items()))
+    wanted = "".join(
+        f"LabelSelectorRequirement{{Key:{each.key},Operator:{each.operator},Values:[{' '.join(each.values)}],}},"
+        for each in selector.match_expressions
+    )
+    expressions = f"[]LabelSelectorRequirement{{{wanted}}}"
+    return f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:{expressions},}}"
 
 
 def counts_owners(budget: PodDisruptionBudget) -> bool:
@@ -157,8 +170,7 @@ async def _expected(budget: PodDisruptionBudget, pods: Sequence[PodView], ctx: C
         uid, scale = await _scale(owner, ctx)
         scales[uid] = scale
     if any(controller_of(pod) is None for pod in pods):
-        selector = Selector.from_struct(budget.spec.selector)
-        ctx.event("Warning", "UnmanagedPods", _UNMANAGED.format(selector), action="Sync")
+        ctx.event("Warning", "UnmanagedPods", _UNMANAGED.format(_in_go(budget.spec.selector)), action="Sync")
     return sum(scales.values())
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 from trimtab.client import AlreadyExists, MergePatch
 from trimtab.controller import Context
+from trimtab.controllers.replicaset.claiming import claim
 from trimtab.controllers.replicaset.making import TemplateView
 from trimtab.kube.apps.v1 import ControllerRevision, DaemonSet, StatefulSet
 from trimtab.kube.meta.v1 import ObjectMeta
 from trimtab.kube.owners import owner_reference
+from trimtab.kube.selectors import Selector
 from trimtab.kube.wire import from_wire, to_wire
 from trimtab.local.loops.deployment.revisions import hash_of
 
@@ -54,8 +56,10 @@ async def current_revision(
 ) -> tuple[ControllerRevision, list[ControllerRevision]]:
     """The revision of the template, made where there is none, and all that there are.
 
-    One that was left and is come back to gets the next number.
+    Those that an owner of before left behind are taken over. One that is come back to gets the next number.
     """
+    selector = Selector.from_struct(owner.spec.selector)
+    await claim(ctx, owner, ControllerRevision, selector)
     known = in_order(ctx.list(ControllerRevision, namespace=ctx.namespace, owner=owner))
     data, following = data_of(template), known[-1].revision + 1 if known else 1
     same = [each for each in known if each.data == data]

@@ -145,7 +145,6 @@ async def test_one_that_has_ended_is_made_anew() -> None:
         await w.passes()
         (pod,) = await w.pods()
         assert (pod.metadata.uid != first, pod.status.phase) == (True, "Running")
-        assert w.said("RecreatingFailedPod") == ["StatefulSet default/web is recreating failed Pod web-0"]
 
 
 @virtual

@@ -130,9 +130,9 @@ async def manage(
         plan = update(found, digest, limits, minimum, now)
     waits = [wait for pod in plan.ended if (wait := tell_of(obj, ctx, pod)) > 0]
     going = plan.delete + ([] if waits else plan.ended)
-    error = await at_once(going, partial(delete_one, ctx, obj))
     made = [pod_for(obj, ctx, template, digest, node) for node in plan.create]
-    error = await slow_start(made, partial(create_one, ctx, obj)) or error
+    error = await slow_start(made, partial(create_one, ctx, obj))
+    error = await at_once(going, partial(delete_one, ctx, obj)) or error
     return error, min(waits, default=None)
 
 

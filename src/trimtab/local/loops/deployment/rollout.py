@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from trimtab.client import AlreadyExists, ApiError, MergePatch
 from trimtab.controller import Context
@@ -12,6 +12,7 @@ from trimtab.errors import TrimtabError
 from trimtab.kube.apps.v1 import Deployment, ReplicaSet
 from trimtab.kube.conditions import find_condition
 from trimtab.kube.core.v1 import Pod
+from trimtab.kube.wire import to_wire
 from trimtab.local.loops.deployment import progress, revisions
 from trimtab.local.loops.deployment.progress import PROGRESSING, Counts
 from trimtab.local.loops.deployment.sizes import ROLLING, Sized, bounds_of, grown, shared_out, shrunk
@@ -72,7 +73,7 @@ class Rollout:
         else:
             await self._update(self.new, wanted)
         assert self.new is not None
-        await self._note_revision(self.new)
+        await self._write_notes(self.new)
 
     async def _update(self, new: ReplicaSet, annotations: dict[str, str]) -> None:
         minimum = self.deployment.spec.min_ready_seconds or 0
@@ -107,11 +108,17 @@ class Rollout:
         self._note("True", progress.CREATED, f'Created new replica set "{name}"')
         self._read()
 
-    async def _note_revision(self, new: ReplicaSet) -> None:
+    async def _write_notes(self, new: ReplicaSet) -> None:
+        """Tell which revision it is, and that there is a new ReplicaSet: whoever watches sees that before its Pods."""
         revision = new.metadata.annotations.get(revisions.REVISION, "")
+        body: dict[str, Any] = {}
         if revision and self.deployment.metadata.annotations.get(revisions.REVISION) != revision:
-            meta = {"uid": self.deployment.metadata.uid, "annotations": {revisions.REVISION: revision}}
-            patch = MergePatch({"metadata": meta})  # beside the status, where annotations make no new generation
+            body["metadata"] = {"annotations": {revisions.REVISION: revision}}
+        if self._conditions != list(self.deployment.status.conditions):
+            body["status"] = {"conditions": [to_wire(each) for each in self._conditions]}
+        if body:
+            body.setdefault("metadata", {})["uid"] = self.deployment.metadata.uid
+            patch = MergePatch(body)  # beside the status, where annotations make no new generation
             await self._ctx.patch(Deployment, self.deployment.metadata.name, patch, subresource="status")
 
     def _note(self, status: progress.ConditionStatus, reason: str, message: str) -> None:
@@ -131,7 +138,7 @@ class Rollout:
         size, wanted = _sized(self.new), self.bounds.replicas
         if size.replicas < wanted and self._is_rolling:
             wanted = grown(self.bounds, size, sum(each.spec.replicas or 0 for each in self.sets))
-        return await self._resize(self.new, wanted)
+        return await self._resize(self.new, wanted, always=False)
 
     async def shrink(self) -> bool:
         """Scale the old ReplicaSets down as far as may be; whether that changed anything."""
@@ -182,12 +189,15 @@ class Rollout:
             new.spec.replicas == revisions.number_of(new, revisions.DESIRED) == new.status.available_replicas == wanted
         )
 
-    async def _resize(self, rs: ReplicaSet, replicas: int) -> bool:
-        """Scale a ReplicaSet, and write down what its Deployment wanted then; whether its size changed."""
+    async def _resize(self, rs: ReplicaSet, replicas: int, *, always: bool = True) -> bool:
+        """Scale a ReplicaSet, and write down what its Deployment wanted then; whether its size changed.
+
+        Unless `always`, nothing is written down at one that has its size already.
+        """
         wanted = {revisions.DESIRED: str(self.bounds.replicas), revisions.MOST: str(self.bounds.most)}
         said = {key: value for key, value in wanted.items() if rs.metadata.annotations.get(key) != value}
         before = 1 if rs.spec.replicas is None else rs.spec.replicas
-        if before != replicas or said:
+        if before != replicas or (said and always):
             await self._patch(rs, said, {"replicas": replicas} if before != replicas else {})
         if before == replicas:
             return False

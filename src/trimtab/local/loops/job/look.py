@@ -101,7 +101,8 @@ class Look:
         ended += [(ended_at(pod, self.now), False) for pod in found.new_failed]
         self.ctx.once(Pauses).note(self.ctx.key, ended)
         if found.ending is not None:
-            error = await at_once(found.active[:MOST], partial(delete_one, self.ctx, self.job))
+            error = await self._end(found.ending)
+            found = self.found
         else:
             if self.job.metadata.deletion_timestamp is None:
                 error = await self._manage()
@@ -113,6 +114,16 @@ class Look:
         if (left := of.deadline_in(self.job, self.now)) is not None and found.ending is None:
             self._look_again(left)
         await self._count()
+        return error
+
+    async def _end(self, ending: of.Ending) -> Exception | None:
+        """Delete those that still work: where the Job has failed, so have they. The first failure, if any."""
+        active = self.found.active[:MOST]
+        if ending.type == COMPLETE:
+            return await at_once(active, self._drop)
+        error = await at_once(active, partial(delete_one, self.ctx, self.job))
+        self.found = of.outcome_of(self.job, self.pods(), self.now)
+        self.found.ending = ending
         return error
 
     def _now_active(self) -> list[JobPod]:
@@ -274,6 +285,7 @@ class Look:
             if before is None or before.status != "True":
                 self._put("Suspended", "True", "JobSuspended", "Job suspended")
                 self.ctx.event("Normal", "Suspended", "Job suspended")
+                self._start = None
         elif before is not None and before.status == "True":
             self._put("Suspended", "False", "JobResumed", "Job resumed")
             self.ctx.event("Normal", "Resumed", "Job resumed")
@@ -287,7 +299,8 @@ class Look:
         before = MET if ending.type == COMPLETE else TARGET
         self._put(before, "True", ending.reason, ending.message)
         left = of.outcome_of(self.job, self.pods(), self.now)
-        if self._new_succeeded or self._new_failed or left.active or left.terminating:
+        is_counted = not (self._new_succeeded or self._new_failed or left.new_succeeded or left.new_failed)
+        if not is_counted or left.active or left.terminating:
             return
         self._put(ending.type, "True", ending.reason, ending.message)
         self.ctx.once(Pauses).forget(self.ctx.key)

@@ -146,14 +146,6 @@ async def create_claims(obj: StatefulSet, ctx: Context, ordinal: int) -> None:
 async def delete(obj: StatefulSet, ctx: Context, step: Delete) -> None:
     """Delete this very Pod."""
     name, pod = obj.metadata.name, step.pod.metadata
-    if step.why == "ended":
-        is_failed = step.pod.status.phase == "Failed"
-        how = "failed" if is_failed else "terminated"
-        text = f"StatefulSet {ctx.namespace}/{name} is recreating {how} Pod {pod.name}"
-        if is_failed:
-            ctx.event("Warning", "RecreatingFailedPod", text, action="Delete")
-        else:
-            ctx.event("Normal", "RecreatingTerminatedPod", text, action="Delete")
     about = f"Delete Pod {pod.name} in StatefulSet {name}"
     try:
         await ctx.delete(Pod, pod.name, uid=pod.uid)

@@ -9,7 +9,7 @@ GENERATED := src/trimtab/kube src/trimtab/apiserver/facts src/trimtab/apiserver/
 	src/trimtab/apiserver/standing.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-real lint format control-plane generate check-generated parity conformance fuzz kills bench lock clean
+.PHONY: help install run test test-real lint format control-plane generate check-generated parity conformance fuzz kills scenarios bench lock clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -58,6 +58,9 @@ $(BENCH)/installed: requirements/bench.txt pyproject.toml
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@
+
+scenarios: $(VENV)/installed ## the local cluster beside a real control plane with nodes: make scenarios ARGS="--area jobs"
+	$(BIN)/python -m tests.scenarios $(ARGS)
 
 bench: $(BENCH)/installed ## side by side with peers: make bench ARGS="client --pods 1000"
 	$(BENCH)/bin/python -m bench $(ARGS)

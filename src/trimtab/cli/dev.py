@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from trimtab import startup
+from trimtab.cli.kubeconfigs import forget, place
 from trimtab.cli.reloading import changed, files_of, marks_of, reload
 from trimtab.cli.telling import in_colour, tell_events
 from trimtab.errors import TrimtabError
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from trimtab.local.cluster import Cluster
 
 PORT: Final = 6443
-_KUBECONFIG: Final = Path("trimtab.kubeconfig")
 _ADMIN: Final = "kubernetes-admin"
 _MASTERS: Final = ("system:masters",)
 _OLD: Final = "v1 Endpoints is deprecated"  # the loop that keeps them knows, and can do nothing about it
@@ -49,6 +49,8 @@ class Given:
     load: Sequence[Path]
     kubernetes: str | None
     bundled: bool
+    without: Sequence[str] = ()
+    """Loops that are not to run, by their names."""
 
 
 def start(given: Given) -> None:
@@ -148,17 +150,26 @@ async def _local(given: Given) -> AsyncGenerator[Opened]:
     folder = given.data_dir
     keys = Keys.make() if folder is None else _in_folder(folder)
     options = {CERTIFICATE: keys.authority.certificate.decode()}
-    cluster = Cluster(nodes=given.nodes, data_dir=folder, options=options)
-    kubeconfig = given.kubeconfig or _KUBECONFIG
+    cluster = Cluster(nodes=given.nodes, data_dir=folder, options=options, loops=_loops(given.without))
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(_listening(cluster, keys, given.port))
+        kubeconfig = place(given.kubeconfig, url)
         await stack.enter_async_context(cluster)
         _write(keys.write_kubeconfig, kubeconfig, url, _ADMIN, _MASTERS)
         if folder is None:  # it leads nowhere when this ends
-            stack.callback(kubeconfig.unlink, missing_ok=True)
+            stack.callback(forget, kubeconfig, url)
         kept = "nothing is kept" if folder is None else f"all is kept in {folder}"
         what = f"Kubernetes {cluster.server.facts.version['gitVersion'].removeprefix('v')}, simulated"
         yield Opened(what, url, kubeconfig, kept, cluster.client, cluster.transport, cluster.failed)
+
+
+def _loops(without: Sequence[str]) -> list[str]:
+    from trimtab.local.loops import LOOPS
+
+    for name in without:
+        if name not in LOOPS:
+            raise TrimtabError(f"there is no loop {name!r} to go without: there are {', '.join(LOOPS)}")
+    return [name for name in LOOPS if name not in without]
 
 
 def _in_folder(folder: Path) -> Any:
@@ -194,17 +205,21 @@ async def _real(given: Given) -> AsyncGenerator[Opened]:
     from trimtab.testing.control_plane import WITH_NODES, ControlPlane
 
     version = None if given.kubernetes == "real" else given.kubernetes
-    plane = ControlPlane(version, components=WITH_NODES, nodes=given.nodes, announce=_say)
+    wanted = ",".join(("*", *(f"-{name}" for name in given.without)))
+    flags = {"kube-controller-manager": [f"--controllers={wanted}"]} if given.without else {}
+    plane = ControlPlane(version, components=WITH_NODES, nodes=given.nodes, flags=flags, announce=_say)
     await asyncio.to_thread(plane.start)
-    kubeconfig = given.kubeconfig or _KUBECONFIG
+    kubeconfig: Path | None = None
     try:
+        kubeconfig = place(given.kubeconfig, plane.url)
         _write(Path.write_bytes, kubeconfig, plane.kubeconfig().read_bytes())
         config = load_config(kubeconfig)
         async with Client(config) as client:
             what = f"Kubernetes {plane.version}, real, with kwok's nodes"
             yield Opened(what, plane.url, kubeconfig, "nothing is kept", client, lambda: config, asyncio.Event().wait)
     finally:
-        kubeconfig.unlink(missing_ok=True)
+        if kubeconfig is not None:
+            forget(kubeconfig, plane.url)
         await asyncio.to_thread(plane.stop)
 
 
@@ -325,6 +340,9 @@ def _greet(opened: Opened, given: Given, seconds: float) -> None:
     _say(f"  server      {opened.url}")
     if apps:
         _say(f"  runs        {apps}; they begin anew when their files change")
+    if given.bundled:
+        also = ", ".join(app.name for app in _bundled({app.name for app in given.apps.values()}))
+        _say(f"  comes with  {also}; --no-bundled leaves them out")
     _say("  Ctrl-C ends it")
 
 

@@ -88,6 +88,13 @@ def run(ctx: click.Context, **given: Any) -> None:
     help="A real control plane instead, where its programs are found or can be built: `real`, or a version as 1.36.3.",
 )
 @own_option("--bundled/--no-bundled", default=True, help="Run the controllers that come with Trimtab, too.")
+@own_option(
+    "--without",
+    multiple=True,
+    type=Several(),
+    metavar="LOOP",
+    help="Leave out this loop, such as replicaset-controller; may be given several times.",
+)
 @click.pass_context
 def dev(ctx: click.Context, **given: Any) -> None:
     """Run a local cluster, and apps in it, until Ctrl-C.
@@ -109,5 +116,6 @@ def dev(ctx: click.Context, **given: Any) -> None:
             load=given["load"],
             kubernetes=given["kubernetes"],
             bundled=given["bundled"],
+            without=given["without"],
         )
     )

@@ -41,7 +41,7 @@ def _server(path: Path) -> str | None:
 
     try:
         text = path.read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError):
         text = "unreadable"

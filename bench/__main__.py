@@ -1,4 +1,4 @@
-"""`python -m bench CONTEST …` (client, informer, local, queue, reconcile): run a contest and print its table.
+"""`python -m bench CONTEST …` (apiserver, client, informer, local, queue, reconcile): run a contest, print its table.
 
 `python -m bench informer --json …` and `python -m bench reconcile --json …` take part in one instead: they do the work
 and print what it took.

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from bench import client, loading, workqueue
+from bench.apiserver import contest as apiserver
 from bench.harness import BenchError, compete
 from bench.informer import contest as informer
 from bench.local import contest as local
@@ -21,7 +22,14 @@ from bench.report import Section, section
 from bench.table import as_markdown, as_text
 from trimtab.testing.control_plane import ControlPlane
 
-_CONTESTS = {"client": client, "informer": informer, "local": local, "queue": workqueue, "reconcile": reconcile}
+_CONTESTS = {
+    "apiserver": apiserver,
+    "client": client,
+    "informer": informer,
+    "local": local,
+    "queue": workqueue,
+    "reconcile": reconcile,
+}
 
 
 class Report(msgspec.Struct):

@@ -213,6 +213,18 @@ class Follower:
             self._revision = max(self._revision, records[-1].revision)
         return b"".join(lines)
 
+    def passes_over(self) -> bool:
+        """Go on over what is new and certainly not to be told; False where something may have to be."""
+        if self.over or self._show is not None:
+            return False
+        records = self._bucket.read(self._place, _MOST_AT_ONCE)
+        prefix = self._target.prefix
+        if not records or any(record.key.startswith(prefix) for record in records):
+            return False
+        self._place += len(records)
+        self._revision = max(self._revision, records[-1].revision)
+        return True
+
     def bookmark(self) -> bytes:
         """Up to where everything is told."""
         if not self._wanted.bookmarks or self.over:
@@ -276,7 +288,7 @@ class WatchSource:
         self._waiter: asyncio.Future[None] | None = None
         self._torn = False
         self._closed = False
-        listeners.add(self._wake)
+        listeners.add(self._hear)
 
     async def read(self) -> bytes:
         """What is new, b"" at the end."""
@@ -302,7 +314,7 @@ class WatchSource:
     def close(self) -> None:
         """Nobody reads on."""
         self._closed = True
-        self._listeners.discard(self._wake)
+        self._listeners.discard(self._hear)
         self._wake()
 
     def tear(self) -> None:
@@ -322,6 +334,11 @@ class WatchSource:
         finally:
             self._waiter = None
             timer.cancel()
+
+    def _hear(self) -> None:
+        """Something happened. Thousands may hear of it whom it does not concern: those are not even woken."""
+        if self._waiter is not None and not self._follower.passes_over():
+            self._wake()
 
     def _wake(self) -> None:
         waiter = self._waiter

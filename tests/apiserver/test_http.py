@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import ssl
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -174,6 +175,15 @@ async def test_the_half_of_a_request_is_not_waited_for(place: Place) -> None:
     idle.ask("GET", "/healthz")
     assert (await idle.answer())[2] == b"ok"
     assert [await wire.end() for wire in (silent, half, idle)] == [b"", b"", b""]
+
+
+async def test_nobody_is_closed_for_what_kept_the_server_busy(place: Place) -> None:
+    wire = await place.connect()
+    wire.ask("GET", "/healthz")
+    await wire.answer()
+    wire.ask("GET", "/healthz")
+    time.sleep(2)  # noqa: ASYNC251 - that is a server that does nothing else for longer than a client may be idle
+    assert (await wire.answer())[2] == b"ok"
 
 
 async def test_who_closes_their_half_still_gets_the_answer(place: Place) -> None:

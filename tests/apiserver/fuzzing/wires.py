@@ -20,7 +20,7 @@ from trimtab.apiserver.keys import Keys
 from trimtab.apiserver.messages import Request, Response
 from trimtab.apiserver.server import ADMIN, Server
 
-LIMITS = Limits(asking=1.0, idle=1.0, taking=1.0)
+LIMITS = Limits(asking=3.0, idle=3.0, taking=3.0)
 _AT_ONCE = 8
 _PATIENCE = 20.0  # seconds for an answer, beside seven other requests
 _A_SERVER_FOR = 500

@@ -34,6 +34,7 @@ _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _ASKS: Final = re.compile(rb"[A-Z]+ /\S* HTTP/1\.[01]\r\n")  # whatever it is that it wants to do
 _LINGERS: Final = 2.0  # seconds in which what still comes after a refusal is thrown away,
 _THROWN_AWAY: Final = 32 << 20  # bytes: and no more of it
+_LATE: Final = 0.5  # seconds
 _HIGH_WATER: Final = 256 << 10
 
 
@@ -58,12 +59,15 @@ class Connections:
         self.tasks: set[asyncio.Task[None]] = set()
         self._open: set[Connection] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
 
     def add(self, connection: Connection) -> None:
         """Look after this one."""
         self._open.add(connection)
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(1, self._look)
+            loop = asyncio.get_running_loop()
+            self._due = loop.time() + 1
+            self._timer = loop.call_at(self._due, self._look)
 
     def remove(self, connection: Connection) -> None:
         """It is closed."""
@@ -81,9 +85,12 @@ class Connections:
 
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
-        for connection in list(self._open):
-            connection.look(loop.time())
-        self._timer = loop.call_later(1, self._look) if self._open else None
+        now = loop.time()
+        if now < self._due + _LATE:  # else it was us who were slow, and what was sent meanwhile is not read yet
+            for connection in list(self._open):
+                connection.look(now)
+        self._due = now + 1
+        self._timer = loop.call_at(self._due, self._look) if self._open else None
 
 
 class Connection(asyncio.Protocol):

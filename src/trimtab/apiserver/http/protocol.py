@@ -34,6 +34,7 @@ _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _ASKS: Final = re.compile(rb"[A-Z]+ /\S* HTTP/1\.[01]\r\n")  # whatever it is that it wants to do
 _LINGERS: Final = 2.0  # seconds in which what still comes after a refusal is thrown away,
 _THROWN_AWAY: Final = 32 << 20  # bytes: and no more of it
+_PIECE: Final = 256 << 10  # bytes of an answer that are written at once
 _LATE: Final = 0.5  # seconds
 _HIGH_WATER: Final = 256 << 10
 
@@ -253,7 +254,7 @@ class Connection(asyncio.Protocol):
                     answer.source.close()
                 return
             if isinstance(answer, Response):
-                self._write(request, answer, keeps)
+                await self._write_whole(request, answer, keeps)
             else:
                 await self._stream(answer)
             if self._drained is not None:
@@ -283,7 +284,17 @@ class Connection(asyncio.Protocol):
             self._next()
             transport.resume_reading()
 
-    def _write(self, request: Request, answer: Response, keeps: bool) -> None:
+    async def _write_whole(self, request: Request, answer: Response, keeps: bool) -> None:
+        """Write in pieces, as fast as they are taken: asyncio's TLS copies all that is left, over and over."""
+        rest = memoryview(self._write(request, answer, keeps))
+        while rest and self._transport is not None:
+            self._transport.write(rest[:_PIECE])
+            rest = rest[_PIECE:]
+            if self._drained is not None:
+                await self._drained
+
+    def _write(self, request: Request, answer: Response, keeps: bool) -> bytes:
+        """Write the head, and the body unless it is large: then it is what is still to be written."""
         body, extra = answer.body, ""
         if len(body) > _COMPRESSED_FROM and "gzip" in request.header("accept-encoding"):
             packer = zlib.compressobj(1, wbits=31)
@@ -294,7 +305,13 @@ class Connection(asyncio.Protocol):
         length = f"Content-Length: {len(body)}\r\n" if answer.status != _NO_CONTENT else ""
         head = f"{_head(answer)}{extra}{length}\r\n".encode("latin-1", "replace")
         assert self._transport is not None
-        self._transport.write(head if request.method == "HEAD" else head + body)
+        if request.method == "HEAD":
+            body = b""
+        if len(body) > _PIECE:
+            self._transport.write(head)
+            return body
+        self._transport.write(head + body)
+        return b""
 
     async def _stream(self, answer: Streaming) -> None:
         transport, source = self._transport, answer.source

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
+from trimtab.kube.timestamps import format_time
+
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"  # those that Kubernetes takes: no vowels, so no words
 
 
@@ -33,4 +35,4 @@ class Surroundings:
 
     def stamp(self) -> str:
         """The time, as it stands in objects."""
-        return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        return format_time(self.now())

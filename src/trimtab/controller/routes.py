@@ -137,9 +137,12 @@ class Mapped(Route):
         queue: WorkQueue,
         forget: Callable[[Entry], None],
         gather: Gather | None = None,
+        *,
+        by_labels: bool = False,
     ) -> None:
         super().__init__(kind, queue, forget, gather)
         self._keys_of = keys_of
+        self._by_labels = by_labels  # whom it concerns is said by labels and owner alone
 
     def added(self, new: Entry, initial: bool) -> None:
         """Look at whom it concerns."""
@@ -150,7 +153,7 @@ class Mapped(Route):
     def updated(self, old: Entry, new: Entry) -> None:
         """Look at whom it concerned and whom it concerns."""
         keys = dict.fromkeys(self._keys_of(new))
-        if old is not new:
+        if not (self._by_labels and old.labels is new.labels and old.owner is new.owner) and old is not new:
             keys = dict.fromkeys(self._keys_of(old)) | keys
         if keys:
             self._add(keys, new, what_changed(old, new), LOW_PRIORITY if old is new else 0)

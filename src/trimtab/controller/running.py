@@ -14,6 +14,7 @@ from trimtab.controller.app import App
 from trimtab.controller.bridge import Bridge
 from trimtab.controller.context import Surroundings
 from trimtab.controller.declaration import Controller
+from trimtab.controller.mappings import SelectedBy
 from trimtab.controller.metrics import Numbers
 from trimtab.controller.options import Options
 from trimtab.controller.reach import Reach
@@ -175,7 +176,8 @@ class Controllers:
         mapped = [*keys_of.items(), *((kind, mapped_keys(controller, kind, primary)) for kind in controller.watches)]
         for kind, keys in mapped:
             informer = self._of_kind[kind]
-            registration = Mapped(kind, keys, queue, forget, gather).follow(
+            by_labels = keys is keys_of.get(kind) or isinstance(controller.watches.get(kind), SelectedBy)
+            registration = Mapped(kind, keys, queue, forget, gather, by_labels=by_labels).follow(
                 informer, name=f"{controller.name} {kind.resource.kind}"
             )
             self._registrations.append((controller, informer, registration))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +19,7 @@ from trimtab.apiserver.patching.refusals import Unexplained, not_too_deep
 from trimtab.apiserver.patching.typedsets import compare, equal, field_set
 from trimtab.apiserver.patching.values import Json, is_map
 from trimtab.apiserver.statuses import Refused, bad_request
+from trimtab.kube.timestamps import format_time
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 BEFORE_APPLY: Final = "before-first-apply"
@@ -285,7 +286,7 @@ def _meta(obj: Mapping[str, Any]) -> Json:
 
 
 def _time(now: datetime) -> str:
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return format_time(now)
 
 
 def _conflict_message(conflicts: list[Conflict]) -> str:

@@ -39,6 +39,7 @@ _NOT_COPIED: Final = frozenset(
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _LONGEST_HISTORY: Final = 2000
 _DIGITS: Final = 10
+_LONGEST_NUMBER: Final = 19  # of 64 bits
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -92,7 +93,7 @@ def revision_of(obj: Object) -> int:
 def number_of(obj: Object, annotation: str) -> int | None:
     """What an annotation says, if that is a number."""
     said = obj.metadata.annotations.get(annotation, "")
-    return int(said) if said.isascii() and said.isdecimal() and len(said) < _DIGITS else None
+    return int(said) if said.isascii() and said.isdecimal() and len(said) <= _LONGEST_NUMBER else None
 
 
 def annotations_of(

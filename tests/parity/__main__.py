@@ -67,7 +67,8 @@ def main() -> int:
     if given.accept:
         baseline.write(minor, verdicts, listed, whole=not given.area)
     else:
-        wrong += baseline.complaints(verdicts, listed, whole=not given.area)
+        whole = not given.area and not given.recorded  # what is not recorded is not gone
+        wrong += baseline.complaints(verdicts, listed, whole=whole)
     for line in wrong:
         print(line)
     return 1 if wrong else 0

@@ -1,7 +1,9 @@
 """Answers in a form in which two servers can be compared: what is made up by a server is told by its relations.
 
 A resource version becomes its rank among those of the script, a uid its number, a time `<time>`. The descriptions of a
-table's columns are left out, because the facts of the server inside are made without such texts. All else stays.
+table's columns are left out, because the facts of the server inside are made without such texts; so is the bookmark
+that comes half a second after the initial events, or not at all. The rules of a review are sorted, since Go gives them
+in the order of its maps: any. All else stays.
 """
 
 from __future__ import annotations
@@ -26,6 +28,10 @@ _SPACES = re.compile(r" {3,}")
 _JWT = re.compile(r"\beyJ[\w-]+\.([\w-]+)\.[\w-]+")
 _CERTIFICATE = re.compile(r"LS0tLS1CRUdJTi[\w+/=]+")
 _MADE = re.compile(r"[bcdfghjklmnpqrstvwxz2456789]{5}\Z")
+_LINE_OF_SOURCE = re.compile(r"(\.go:)\d+")
+_YAML_DESCRIPTION = re.compile(r"^(- description: ).*(\n {4}.*|\n(?=\n))*", re.MULTILINE)
+_UNSORTED = ("resourceRules", "nonResourceRules")
+_ENDS_INITIAL = "k8s.io/initial-events-end"
 _COLUMN = {"name", "type", "format", "priority"}  # a table's: what the server inside knows of kinds has no descriptions
 _LIST_KINDS = ("List", "Table")
 
@@ -74,6 +80,10 @@ class Canonical:
     def _body(self, body: Any) -> Any:
         if isinstance(body, dict) and body.keys() == {"stdout", "stderr"}:
             return {name: [self._printed(line) for line in lines] for name, lines in body.items()}
+        if isinstance(body, str) and "\nkind: Table\n" in body:
+            body = _YAML_DESCRIPTION.sub(r"\1<text>", body)
+        if isinstance(body, list):
+            body = _told(body)
         return self._value(body, ())
 
     def _printed(self, line: str) -> str:
@@ -95,6 +105,8 @@ class Canonical:
                 continue
             elif key == "cells" and isinstance(item, list):
                 made[key] = [_AGE.sub("<age>", c) if isinstance(c, str) else c for c in self._value(item, ())]
+            elif key in _UNSORTED and isinstance(item, list):
+                made[key] = sorted(self._value(item, ()), key=json.dumps)
             else:
                 made[key] = self._value(item, ("BOOKMARK",) if loose and key == "object" else ())
         return made
@@ -130,6 +142,7 @@ class Canonical:
         text = _UUID.sub(lambda m: self._uids.setdefault(m[0], f"<uid {len(self._uids) + 1}>"), text)
         text = _TIME.sub(self._time, text)
         text = _LONG_TIME.sub("<long time>", text)
+        text = _LINE_OF_SOURCE.sub(r"\1<line>", text)
         text = _ADDRESS.sub("<address>", text)
         text = _CURRENT.sub(r"\1<version>", text)
         text = _CERTIFICATE.sub("<certificate>", text)
@@ -156,3 +169,14 @@ class Canonical:
 def _of_list(value: dict[str, Any]) -> bool:
     kind = value.get("kind")
     return "items" in value or "rows" in value or (isinstance(kind, str) and kind.endswith(_LIST_KINDS))
+
+
+def _told(events: list[Any]) -> Any:
+    """Without the bookmark that comes after the one that ends the initial events, if there is time."""
+    kept = [event for before, event in zip([None, *events], events, strict=False) if not _comes_after(before, event)]
+    return kept[0] if len(kept) == 1 < len(events) else kept  # a body of one line is read as that alone
+
+
+def _comes_after(before: Any, event: Any) -> bool:
+    bookmarks = [isinstance(each, dict) and each.get("type") == "BOOKMARK" for each in (before, event)]
+    return all(bookmarks) and _ENDS_INITIAL in json.dumps(before) and _ENDS_INITIAL not in json.dumps(event)

@@ -44,6 +44,16 @@ def test_times_that_a_script_gave_stay() -> None:
     assert of({"t": "2020-01-01T00:00:00Z"}) != of({"t": "2020-01-01T00:00:01Z"})
 
 
+def test_a_bookmark_that_comes_late_or_never_is_left_out() -> None:
+    ends = {"k8s.io/initial-events-end": "true"}
+    first, last = ({"type": "BOOKMARK", "object": each} for each in (cm(5, annotations=ends), cm(5)))
+    added = {"type": "ADDED", "object": cm(5)}
+    assert of([added, first, last]) == of([added, first])
+    assert of([first, last]) == of(first)
+    assert of([added, last]) != of(added)
+    assert of([first, added, last]) != of([first, added])
+
+
 def test_only_what_two_real_runs_do_not_agree_on_is_left_out() -> None:
     wanted = expected({"ip": "10.0.0.1", "port": 80, "at": 1}, {"ip": "10.0.0.7", "port": 80})
     assert differences(0, wanted, {"ip": "10.0.3.3", "port": 80}) == []

@@ -26,6 +26,7 @@ _BUCKET: Final = "services"
 _AT_ONCE: Final = 10_000
 _TRIES: Final = 32
 _NO_PORT: Final = "provided port is not in the valid range. The range of valid ports is 30000-32767"
+_LIKELY: Final = 32768
 _TAKEN_PORT: Final = "provided port is already allocated"
 _HEALTH: Final = "failed to allocate requested HealthCheck NodePort"
 
@@ -105,14 +106,16 @@ class Allotments:
     def allot(self, key: str, service: Json, *, dry_run: bool = False) -> list[Cause]:
         """Give a Service that makes sense what it wants, or say why not. It is reserved until it is settled.
 
-        For a trial no address is looked for: it is told the first of the range. Kubernetes has other words then, too.
+        For a trial nothing is looked for: it is told the first address of the range, and the port after the highest
+        that it has, of those that most likely are none. Kubernetes has other words then, too.
         """
         self._catch_up()
         self.settle(key)
         spec = cast("Json", service.get("spec") or {})
         if spec.get("type") == "ExternalName":
             return []
-        found = self._allot_address(key, service, spec, dry_run=dry_run) or self._allot_ports(key, spec)
+        found = self._allot_address(key, service, spec, dry_run=dry_run)
+        found = found or self._allot_ports(key, spec, dry_run=dry_run)
         if not found:
             self._allot_health_port(key, spec)
             claim = self._reserved[key] = _claim_of(service)
@@ -195,7 +198,7 @@ class Allotments:
         spec.setdefault("ipFamilyPolicy", "SingleStack")
         return []
 
-    def _allot_ports(self, key: str, spec: Json) -> list[Cause]:
+    def _allot_ports(self, key: str, spec: Json, *, dry_run: bool) -> list[Cause]:
         """Ports of nodes. What listens at one port by two protocols gets one port of the nodes."""
         if spec.get("type") not in ("NodePort", "LoadBalancer"):
             return []
@@ -208,9 +211,10 @@ class Allotments:
             number = each.get("port", 0)
             asked = each.get("nodePort") or chosen.get(number) or _asked(ports, number)
             if not asked:
-                asked = self._free_port(chosen.values())
+                asked = max(chosen.values(), default=_LIKELY) + 1 if dry_run else self._free_port(chosen.values())
             elif asked != chosen.get(number):
-                why = _TAKEN_PORT if asked in chosen.values() else self._refuses_port(key, asked)
+                taken = asked in chosen.values()
+                why = _TAKEN_PORT if taken else self._refuses_port(key, asked, anywhere=dry_run)
                 if why:
                     return [causes.invalid(f"spec.ports[{index}].nodePort", asked, why)]
             each["nodePort"] = asked
@@ -237,9 +241,9 @@ class Allotments:
             raise _no_ports()
         return number
 
-    def _refuses_port(self, key: str, number: int) -> str:
-        """Why a port cannot be had, or ""."""
-        if number not in NODE_PORTS:
+    def _refuses_port(self, key: str, number: int, *, anywhere: bool = False) -> str:
+        """Why a port cannot be had, or ""; `anywhere` lets it be none of the nodes' range."""
+        if number not in NODE_PORTS and not anywhere:
             return _NO_PORT
         return "" if self._ports.is_free(number, key) else _TAKEN_PORT
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, ClassVar, Final, TypeAlias, cast
 
 import msgspec
 import yaml
@@ -109,11 +110,14 @@ def _yaml_fault(error: yaml.MarkedYAMLError) -> str:
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML as Kubernetes reads it: times stay text."""
+    """YAML as Kubernetes reads it: times stay text, and y and n are no text."""
+
+    bool_values: ClassVar[dict[str, bool]] = {**yaml.CSafeLoader.bool_values, "y": True, "n": False}
 
 
+_YES_OR_NO: Final = ("tag:yaml.org,2002:bool", re.compile(r"[yYnN]\Z"))
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [_YES_OR_NO, *(each for each in resolvers if each[0] != "tag:yaml.org,2002:timestamp")]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 

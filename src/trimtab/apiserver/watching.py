@@ -75,7 +75,7 @@ def watch_options(target: Target, query: Query) -> WatchOptions:
     parse_version(version)
     bookmarks = options.flag(query, "allowWatchBookmarks")
     initial = streams if streams is not None else version in ("", "0")
-    return WatchOptions(selected, version, timeout, bookmarks, initial, bool(streams) and bookmarks)
+    return WatchOptions(selected, version, timeout, bookmarks, initial, initial and bookmarks)
 
 
 class Frames:

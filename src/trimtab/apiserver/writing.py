@@ -205,7 +205,7 @@ class Writer:
         again = found if strategy.checks_metadata_again else []
         found = [*found, *changed, *wrong, *changed, *again]  # Kubernetes looks twice, and says so twice
         if strategy.allots and not found:
-            found = self._allotments.allot(call.target.key, new)
+            found = self._allotments.allot(call.target.key, new, dry_run=call.options.dry_run)
         if found:
             raise statuses.invalid(kind.kind, kind.stored_group, call.target.name, found)
         if sub is None:

@@ -1,25 +1,15 @@
-"""The scripts, by area: what needs Python is in modules, the rest is text, a file for each area, or cases (kinds)."""
+"""The scripts, by area: text, a file for each, or cases (kinds), and what text cannot say (large)."""
 
 from pathlib import Path
 
 from tests.parity import reading
 from tests.parity.playing import Script
-from tests.parity.scripts import deletes, errors, forms, kinds, lists, updates, watches, writes
-
-_MODULES: dict[str, list[Script]] = {
-    "errors": errors.SCRIPTS,
-    "writes": writes.SCRIPTS,
-    "updates": updates.SCRIPTS,
-    "deletes": deletes.SCRIPTS,
-    "lists": lists.SCRIPTS,
-    "watches": watches.SCRIPTS,
-    "forms": forms.SCRIPTS,
-}
+from tests.parity.scripts import kinds, large
 
 
 def areas(minor: str) -> dict[str, list[Script]]:
     """All scripts for a minor of Kubernetes. No two of an area have one name."""
-    found = {area: list(scripts) for area, scripts in _MODULES.items()} | {"kinds": list(kinds.scripts())}
+    found = {"errors": list(large.SCRIPTS), "kinds": list(kinds.scripts())}
     for path in sorted(Path(__file__).parent.glob("*.txt")):
         found.setdefault(path.stem, []).extend(reading.read(path))
     for area, scripts in found.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
-from trimtab.apiserver.builtin import texts
+from trimtab.apiserver.builtin import held, texts
 from trimtab.apiserver.builtin.selectors import check_selector
 from trimtab.apiserver.causes import Cause
 from trimtab.kube.quantity import Quantity
@@ -101,7 +101,8 @@ def check_claim_change(new: Json, old: Json) -> list[Cause]:
         kept["resources"] = _with_request(texts.part(now, "resources"), _request(was))
     found: list[Cause] = []
     if _plain(kept) != _plain(before):
-        found.append(causes.forbidden("spec", _MAY_CHANGE))
+        differs = held.difference("PersistentVolumeClaimSpec", before, kept)
+        found.append(causes.forbidden("spec", f"{_MAY_CHANGE}\n{differs}"))
     size, capacity = Quantity(_request(now)), texts.part(texts.part(old, "status"), "capacity").get("storage", "0")
     if size < Quantity(_request(was)) and size <= Quantity(capacity):
         why = "field can not be less than status.capacity"

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
-from trimtab.apiserver.builtin import texts
+from trimtab.apiserver.builtin import held, texts
 from trimtab.apiserver.causes import Cause
 from trimtab.kube.quantity import Quantity
 
@@ -366,7 +366,7 @@ def _check_security(context: Json, where: str) -> list[Cause]:
     found: list[Cause] = []
     if context.get("privileged") and context.get("allowPrivilegeEscalation") is False:
         why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-        found.append(causes.invalid(where, causes.Struct(context), why))
+        found.append(causes.invalid(where, held.held("SecurityContext", context), why))
     for name in ("runAsUser", "runAsGroup"):
         found += check_id(context.get(name), f"{where}.{name}")
     found += texts.one_of(context, where, "procMount", ("Default", "Unmasked"))

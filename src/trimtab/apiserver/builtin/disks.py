@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
-from trimtab.apiserver.builtin import texts
+from trimtab.apiserver.builtin import held, texts
 from trimtab.apiserver.builtin.affinity import check_node_selector
 from trimtab.apiserver.builtin.claims import VOLUME_MODES, check_modes
 from trimtab.apiserver.builtin.sources import check_source
@@ -96,7 +96,8 @@ def check_volume_change(new: Json, old: Json) -> list[Cause]:
     now, was = texts.spec_of(new), texts.spec_of(old)
     found = check_volume(new)  # Kubernetes looks twice, and says so twice
     if any(now.get(name) != was.get(name) for name in _SOURCES):
-        why = "spec.persistentvolumesource is immutable after creation"
+        differs = held.difference("PersistentVolumeSpec", was, now, inline="PersistentVolumeSource")
+        why = f"spec.persistentvolumesource is immutable after creation\n{differs}"
         found.append(causes.forbidden("spec.persistentvolumesource", why))
     found += texts.unchanged("volumeMode", now.get("volumeMode"), was.get("volumeMode"))
     if was.get("nodeAffinity") is not None and now.get("nodeAffinity") != was.get("nodeAffinity"):

@@ -6,7 +6,7 @@ import zoneinfo
 from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
-from trimtab.apiserver.builtin import selectors, texts
+from trimtab.apiserver.builtin import held, selectors, texts
 from trimtab.apiserver.builtin.jobpolicies import check_policy
 from trimtab.apiserver.builtin.pods import check_template
 from trimtab.apiserver.causes import Cause
@@ -16,6 +16,10 @@ Json: TypeAlias = dict[str, Any]
 _PREFIX: Final = "batch.kubernetes.io/"
 _UID: Final = "controller-uid"
 _NAME: Final = "job-name"
+_IMMUTABLE: Final = (
+    "completions", "selector", "template", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy",
+    "successPolicy",
+)  # fmt: skip
 _NO_MATCH: Final = "`selector` does not match template `labels`"
 _COUNTS: Final = (
     "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
@@ -49,18 +53,23 @@ def prepare_job(obj: Json) -> None:
 def check_job(obj: Json) -> list[Cause]:
     """What is wrong with a Job."""
     spec = _spec(obj)
-    found: list[Cause] = []
+    selector = cast("Json | None", spec.get("selector"))
+    if spec.get("manualSelector") or selector is None:
+        return _check_whole(spec)
+    return _check_generated(selector, obj["metadata"].get("uid", "")) + _check_whole(spec)
+
+
+def _check_whole(spec: Json) -> list[Cause]:
+    found = check_job_spec(spec, "spec")
     selector, template = cast("Json | None", spec.get("selector")), cast("Json", spec.get("template") or {})
     labels = cast("Json", template.get("metadata") or {}).get("labels")
     if selector is None:
         found.append(causes.required("spec.selector"))
     else:
         found += selectors.check_selector(selector, "spec.selector")
-    if not spec.get("manualSelector") and selector is not None:
-        found += _check_generated(selector, obj["metadata"].get("uid", ""))
     if selector is None or (not found_in(found) and not selectors.selects(selector, labels or {})):
         found.append(causes.invalid("spec.template.metadata.labels", labels, _NO_MATCH))
-    return found + check_job_spec(spec, "spec")
+    return found
 
 
 def found_in(found: list[Cause]) -> bool:
@@ -109,15 +118,18 @@ def check_job_spec(spec: Json, path: str) -> list[Cause]:
 def check_job_change(new: Json, old: Json) -> list[Cause]:
     """What of a Job cannot change."""
     spec, was = _spec(new), _spec(old)
-    found: list[Cause] = []
-    for name in ("completions", "selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"):
-        if name == "completions" and spec.get("completionMode") == "Indexed":
+    found = _check_whole(spec)  # Kubernetes looks twice, and says so twice
+    for name in _IMMUTABLE:
+        value = spec.get(name)
+        if value == was.get(name) or (name == "completions" and spec.get("completionMode") == "Indexed"):
             continue
-        if spec.get(name) != was.get(name):
-            value = selectors.shown(spec[name]) if name == "selector" and spec.get(name) else spec.get(name)
-            found.append(causes.invalid(f"spec.{name}", value, texts.IMMUTABLE))
-    if not was.get("suspend") and spec.get("template") != was.get("template"):
-        found.append(causes.invalid("spec.template", spec.get("template"), texts.IMMUTABLE))
+        if name == "selector" and value:
+            value = selectors.shown(value)
+        elif name == "template":
+            if was.get("suspend"):
+                continue
+            value = held.held("PodTemplateSpec", value or {})
+        found.append(causes.invalid(f"spec.{name}", value, texts.IMMUTABLE))
     return found
 
 

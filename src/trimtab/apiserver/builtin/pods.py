@@ -6,7 +6,7 @@ import re
 from typing import Any, Final, TypeAlias, cast
 
 from trimtab.apiserver import causes, names
-from trimtab.apiserver.builtin import texts
+from trimtab.apiserver.builtin import held, texts
 from trimtab.apiserver.builtin.affinity import check_affinity, check_spread
 from trimtab.apiserver.builtin.containers import check_containers, check_id, check_profile
 from trimtab.apiserver.builtin.selectors import check_labels
@@ -205,7 +205,8 @@ def check_pod_change(new: Json, old: Json) -> list[Cause]:
     if found:
         return found
     if _unchangeable(spec, was) != _unchangeable(was, was):
-        found.append(causes.forbidden("spec", _MAY_CHANGE))
+        differs = held.difference("PodSpec", was, _with_changeable(spec, was))
+        found.append(causes.forbidden("spec", f"{_MAY_CHANGE}\n{differs}"))
     return found
 
 
@@ -258,6 +259,22 @@ def gated(now: str) -> Json:
         "reason": "SchedulingGated",
         "message": "Scheduling is blocked due to non-empty scheduling gates",
     }
+
+
+def _with_changeable(spec: Json, was: Json) -> Json:
+    """A spec, with what may change as it was."""
+    kept = dict(spec)
+    for name in ("activeDeadlineSeconds", "tolerations", "schedulingGates"):
+        kept[name] = was.get(name)
+    for name in ("initContainers", "containers"):
+        if name in kept:
+            there = cast("list[Json]", was.get(name) or [])
+            kept[name] = [{**now, "image": old.get("image")} for now, old in zip(kept[name], there, strict=True)]
+    if spec.get("terminationGracePeriodSeconds") == 1 and was.get("terminationGracePeriodSeconds", 0) < 0:
+        kept["terminationGracePeriodSeconds"] = was["terminationGracePeriodSeconds"]
+    if was.get("schedulingGates"):
+        kept |= {name: was.get(name) for name in ("nodeSelector", "affinity")}
+    return kept
 
 
 def quality_of_service(spec: Json) -> str:

@@ -96,8 +96,8 @@ def _path(operation: Mapping[str, Any], key: str = "path") -> str:
 
 def _container(document: Any, path: str) -> tuple[Any, str]:
     """The map or list that holds what a path names, and under which key."""
-    first, *parts = path.split("/")
-    if not parts or first:
+    _, *parts = path.split("/")
+    if not parts:  # what is before the first slash is ignored
         raise _NowhereError(path)
     *above, last = [part.replace("~1", "/").replace("~0", "~") for part in parts]
     for part in above:

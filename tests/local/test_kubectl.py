@@ -125,6 +125,7 @@ def test_an_application_of_many_parts(here: Place) -> None:
     assert "NewReplicaSetAvailable" in described
     pod = here.kubectl("get pods -l app=web -o name").split()[0]
     assert "Successfully assigned" in here.kubectl(f"describe {pod}")
+    until(lambda: "nothing is scaled here" in here.kubectl("describe hpa web"), "it is said that nothing is scaled")
     for kind in ("pvc", "pv", "ingress", "hpa", "netpol", "secret", "cm", "endpointslices", "nodes", "sc", "events"):
         assert here.kubectl(f"describe {kind}")
 

@@ -23,6 +23,7 @@ LOOPS: Final = {
     "endpoints-controller": "trimtab.local.loops.endpoints.legacy",
     "endpointslice-controller": "trimtab.local.loops.endpoints.slices",
     "garbage-collector-controller": "trimtab.local.loops.garbage",
+    "horizontal-pod-autoscaler-controller": "trimtab.local.loops.autoscaling",
     "job-controller": "trimtab.local.loops.job",
     "kubernetes-service-controller": "trimtab.local.loops.kubernetes_service",
     "namespace-controller": "trimtab.local.loops.namespaces",

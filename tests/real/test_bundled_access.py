@@ -83,7 +83,7 @@ async def restart(client: Client, _: Options) -> None:
     await settles(lambda: told(client, "Watching"))
     await client.patch(ConfigMap, "settings", MergePatch({"data": {"mode": "dark"}}))
     await settles(lambda: told(client, "Restarted"))
-    assert not await client.list(Pod)
+    assert not await client.list(Pod, namespace=client.namespace)
 
 
 async def locate(client: Client, options: Options) -> None:
@@ -112,7 +112,8 @@ async def replicate(client: Client, _: Options) -> None:
 
 async def there(client: Client, pods: int) -> bool:
     status = (await client.get(ReplicaSet, "web")).status
-    return len(await client.list(Pod)) == pods and status.replicas == min(pods, 3) * (pods > 1)
+    pods_there = await client.list(Pod, namespace=client.namespace)
+    return len(pods_there) == pods and status.replicas == min(pods, 3) * (pods > 1)
 
 
 async def told(client: Client, reason: str) -> bool:

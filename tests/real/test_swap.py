@@ -35,9 +35,11 @@ from trimtab.testing.components import Files, command
 from trimtab.testing.loopback import LocalServer, free_ports
 
 THEIRS = {"kube-controller-manager": "/healthz", "kube-scheduler": "/readyz"}
+# Kubernetes 1.34 does not count terminatingReplicas yet.
 SCRIPT = """
 == a Deployment, a StatefulSet and a Job change hands
 unseen  event
+unseen  terminatingReplicas
 create deploy web {spec: {replicas: 3}}
 wait deploy web availableReplicas=3
 image deploy web nginx:2

@@ -151,4 +151,6 @@ async def test_never_a_pod_too_many_whatever_is_killed(tmp_path: Path) -> None:
             await client.create(last)
         most, made = most_active(etcd.history("last"), "web")
         assert (most, made) == (MANY, MANY + len(victims))
-        assert most_active(etcd.history("last"), "small")[0] == 5  # one more than it wants, as its Deployment says
+        # Four of each template at most. How many there are at once is not said: the ReplicaSets of a Deployment do not
+        # wait for each other's Pods.
+        assert most_active(etcd.history("last"), "small")[1] <= 8
